@@ -320,8 +320,11 @@ fn merging_follows_the_declared_law() {
             records_of(variant, Style::Short, 200..400),
         ];
         let all = records_of(variant, Style::Short, 0..400);
-        let [left, right] =
-            halves.map(|h| sample::build(variant, &goal, &h.records()).expect(&what));
+        // Places that draw at random need streams of their own.
+        let drawn = variant.params.iter().any(|param| param.name == "stream");
+        let elsewhere = if drawn { goal.clone().set("stream", 1) } else { goal.clone() };
+        let [left, right] = [(&goal, &halves[0]), (&elsewhere, &halves[1])]
+            .map(|(goal, h)| sample::build(variant, goal, &h.records()).expect(&what));
         let whole = sample::build(variant, &goal, &all.records()).expect(&what);
         let mut merged = Opener::new().decode(&codec::to_bytes(&*left)).expect(&what);
         let merge = merged.as_merge().expect(&what);

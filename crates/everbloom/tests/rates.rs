@@ -94,6 +94,30 @@ fn the_defaults_keep_their_rates_on_structured_keys_and_awkward_sizes() {
     });
 }
 
+/// Few keys at high rates: what cells have in common decides, and filters say what passes from the cells as they are.
+#[test]
+fn a_few_keys_at_high_rates_keep_the_predicted_ones() {
+    let shared = [
+        ("adaptive-cuckoo", "selector"),
+        ("adaptive-cuckoo", "buckets"),
+        ("dynamic", "counting"),
+        ("dynamic", "bits"),
+        ("dynamic-array", "filters"),
+        ("split", "sequential"),
+    ];
+    for (slug, form) in shared {
+        let variant = catalog::by_slug(slug).expect("in the list");
+        for (n, p) in [(8, 0.5), (32, 0.5), (128, 0.5), (32, 0.7), (128, 0.9)] {
+            let goal = Goal::new(n, p).set("form", form);
+            let keys: Vec<Vec<u8>> = (0..n).map(SETS[5].1).collect();
+            let records: Vec<Record<'_>> = keys.iter().map(|key| Record::key(key)).collect();
+            let what = format!("{slug} ({form}), {n} keys at {p}");
+            let filter = variant.build_from(&goal, &records).expect(&what);
+            assert_rate(&*filter, SETS[5].1, n, 100_000, &what);
+        }
+    }
+}
+
 #[test]
 fn every_scheme_of_the_standard_filter_keeps_its_rate_at_every_size() {
     let variant = catalog::by_slug("bloom").expect("in the list");

@@ -1,9 +1,13 @@
 //! `everbloom count`, `list`, `get`: what a filter knows of keys beyond membership.
 
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 
 use everbloom::catalog::{Takes, VARIANTS};
-use everbloom::internals::filter::{Ability, Answer, Detail, Filter, Record, ValueKind, Verdict};
+use everbloom::internals::filter::{
+    Ability, Answer, Bound, Counted, Detail, Filter, Record, ValueKind, Verdict,
+};
+use everbloom::internals::variant::Source;
 use everbloom::{Error, Kind, Value as RecordValue, Variant};
 use everbloom_records::KeyType;
 use everbloom_report::json::bytes;
@@ -15,6 +19,7 @@ use crate::input::{self, Passes};
 use crate::output::{Output, print_bytes, print_json};
 use crate::report::answers::{detail, detail_bytes};
 use crate::report::json;
+use crate::talk::say;
 use crate::{Outcome, Result, Stop, reading};
 
 /// What is printed behind a key.
@@ -152,6 +157,30 @@ fn unable(filter: &dyn Filter, what: &str) -> Error {
     Error::new(Kind::Unsupported, format!("a {} filter cannot {what}", filter.facts().slug))
 }
 
+/// Whether a key alone gets no more than a bound, which a list of all keys may turn into counts.
+fn decodes(filter: &dyn Filter) -> bool {
+    filter.as_count().is_some_and(|count| count.count(b"").bound == Bound::AtMost)
+}
+
+/// The exact counts of all keys of a list; none where it lacks some of the filter's.
+fn counted_together(filter: &dyn Filter, lines: &mut dyn Source) -> Result<HashMap<Vec<u8>, u64>> {
+    let mut distinct = BTreeSet::new();
+    lines.batches(&mut |records| {
+        distinct.extend(records.iter().map(|record| record.key.to_vec()));
+        Ok(())
+    })?;
+    let keys: Vec<&[u8]> = distinct.iter().map(Vec::as_slice).collect();
+    let counts = filter.as_count().and_then(|count| count.count_all(&keys));
+    if counts.is_none() {
+        say!(
+            "counts are upper bounds, since the keys do not add up to what was counted: list all keys of {} \
+             to decode them",
+            filter.facts().slug
+        );
+    }
+    Ok(distinct.into_iter().zip(counts.unwrap_or_default()).collect())
+}
+
 /// Which verb asks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
@@ -169,15 +198,21 @@ fn each_key(
     let verb = if asked == Asked::Count { "count" } else { "get" };
     input::file_of_keys(&args.keys, verb, &args.filter)?;
     let grammar = reading::grammar(filter, &args.keyed.text)?;
-    let mut lines = input::lines(&args.keys, grammar, Passes::Once)?;
+    let together = asked == Asked::Count && decodes(filter);
+    let passes = if together { Passes::Several } else { Passes::Once };
+    let mut lines = input::lines(&args.keys, grammar, passes)?;
+    let exact = if together { counted_together(filter, &mut lines)? } else { HashMap::new() };
     let mut out = Output::new();
     let mut some = false;
     let done = lines.each(|lines, records| {
         for (line, record) in lines.iter().zip(records) {
-            let said = match ask(*record)? {
-                Said::Nothing => continue,
-                said => said,
+            let said = match exact.get(record.key) {
+                Some(count) => Said::Known(Detail::Count(Counted::exactly(*count))),
+                None => ask(*record)?,
             };
+            if matches!(said, Said::Nothing) {
+                continue;
+            }
             let key = if grammar.key == KeyType::U64 { line } else { record.key };
             some |= !is_zero(asked, &said);
             if args.machine.json {

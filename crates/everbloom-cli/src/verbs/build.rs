@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use everbloom::choose::{self, Why};
-use everbloom::internals::filter::{EntryKind, FactValue, Filter};
+use everbloom::internals::filter::{EntryKind, FactValue, Filter, Time};
 use everbloom::internals::hash::{DEFAULT_SEED, Hasher};
 use everbloom::internals::plan::Goal;
 use everbloom::internals::variant::Variant;
@@ -63,7 +63,8 @@ pub fn run(args: &Build) -> Result<Outcome> {
         );
     }
     let count_first = goal.items.is_none() && (goal.bits.is_none() || goal.fpr.is_none());
-    let once = streams(variant) && !count_first && takes_all(variant, &goal);
+    let unmeasured = is_unmeasured(variant, &goal);
+    let once = streams(variant) && !count_first && !unmeasured && takes_all(variant, &goal);
     let mut lines =
         input::lines_of(&args.keys, grammar, if once { Passes::Once } else { Passes::Several })?;
     let hierarchy = Hierarchy::named(&goal.reading.ancestors);
@@ -72,6 +73,9 @@ pub fn run(args: &Build) -> Result<Outcome> {
             Some(hierarchy) => some_keys(count(&mut Nodes::new(&mut lines, hierarchy))?)?,
             None => some_keys(lines.count()?)?,
         });
+    }
+    if unmeasured {
+        goal = goal.set(RECORD_BYTES, mean_bytes(&mut lines)?);
     }
     let mut nodes;
     let records: &mut dyn Source = match hierarchy {
@@ -207,6 +211,27 @@ fn goal(args: &Build) -> Result<Goal> {
     })
 }
 
+/// The parameter of variants that keep whole records.
+const RECORD_BYTES: &str = "record-bytes";
+
+/// Whether a variant keeps whole records that have to fit the memory, and nothing says how long they are.
+fn is_unmeasured(variant: &Variant, goal: &Goal) -> bool {
+    let set = goal.settings.iter().any(|(name, _)| name == RECORD_BYTES);
+    let keeps = variant.params.iter().any(|param| param.name == RECORD_BYTES);
+    goal.bits.is_some() && keeps && !set
+}
+
+/// The mean length of the records, rounded up.
+fn mean_bytes(records: &mut dyn Source) -> Result<u64> {
+    let (mut n, mut bytes) = (0u64, 0u64);
+    records.batches(&mut |batch| {
+        n += batch.len() as u64;
+        bytes += batch.iter().map(|record| record.stored_bytes() as u64).sum::<u64>();
+        Ok(())
+    })?;
+    Ok(bytes.div_ceil(n.max(1)))
+}
+
 fn case(args: &Build) -> Case {
     if args.ignore_case { Case::Folded } else { Case::Kept }
 }
@@ -276,6 +301,15 @@ fn report(args: &args::Build, filter: &dyn Filter, refused: u64) -> Result<Outco
             integer_text(head.items),
             integer_text(planned),
             head.items,
+        );
+    } else if let Some((target, fpr)) = head.fpr.zip(now.fpr).filter(|_| filter.past_capacity()) {
+        // Lifetimes that all begin at one time end at one, too.
+        let untimed = filter.facts().input.time != Time::No && !args.keyed.text.time;
+        say!(
+            "everbloom: warning: its false-positive rate is {} instead of {}{}",
+            rate_text(fpr),
+            rate_text(target),
+            if untimed { ": all keys came at one time; give their times with --time" } else { "" },
         );
     }
     Ok(Outcome::Some)

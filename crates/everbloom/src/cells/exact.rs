@@ -18,6 +18,11 @@ const WORDS: usize = 3;
 const MOST_BITS: u64 = 8 * 80;
 
 impl Exact {
+    /// Bits of `keys` keys, in a file.
+    pub(crate) fn bits_of(keys: u64) -> u64 {
+        keys.saturating_mul(64 * WORDS as u64)
+    }
+
     /// Number of keys.
     pub(crate) fn len(&self) -> u64 {
         self.map.len() as u64

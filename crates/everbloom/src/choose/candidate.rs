@@ -26,9 +26,9 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// Bits of cells for each item.
+    /// Bits of all that it holds, for each item.
     pub fn bits_per_item(&self) -> f64 {
-        self.expect.bits as f64 / self.items as f64
+        self.expect.total() as f64 / self.items as f64
     }
 
     /// Whether false negatives are expected.
@@ -48,7 +48,7 @@ impl Candidate {
             return None;
         }
         let passing = self.expect.fpr + self.expect.undecided;
-        bound::times_bound(self.expect.bits as f64, self.items as f64, passing)
+        bound::times_bound(self.expect.total() as f64, self.items as f64, passing)
     }
 
     /// The false-positive rate it would have with `items` items in `bits` bits; `None` where there is
@@ -84,7 +84,7 @@ pub(super) fn plan(
             goal.bits = None;
             let bits = |n: u64| {
                 goal.items = Some(n);
-                expect(variant, &goal, n).map(|expect| expect.bits)
+                expect(variant, &goal, n).map(|expect| expect.total())
             };
             most_items(room.unwrap_or(0), bits)?
         }
@@ -93,12 +93,20 @@ pub(super) fn plan(
     let expect = expect(variant, &goal, items)?;
     // What passes is what `check` prints, so undecided answers are in it.
     let passing = expect.fpr + expect.undecided;
-    if passing > USELESS && !form.abilities.contains(&Ability::Reconcile) {
+    let judged = !form.abilities.contains(&Ability::Reconcile) && !sized_by_error(variant, &goal);
+    if passing > USELESS && judged {
         let roomy = Goal { bits: None, fpr: Some(DEFAULT_FPR), ..goal.clone() };
-        let enough = self::expect(variant, &roomy, items).ok().map(|expect| expect.bits);
+        let enough = self::expect(variant, &roomy, items).ok().map(|expect| expect.total());
         return Err(Why::Useless { fpr: passing, enough });
     }
     Ok(Candidate { variant, form, goal, items, expect, probes: expect.probes })
+}
+
+/// Whether the goal sizes counts by how far they may be off: then keys that never came may all have counts.
+fn sized_by_error(variant: &Variant, goal: &Goal) -> bool {
+    let rows = |(name, _): &(String, _)| ["epsilon", "delta", "w", "d"].contains(&&**name);
+    let errs = variant.params.iter().any(|param| param.name == "delta");
+    errs && goal.settings.iter().any(rows)
 }
 
 /// From this share of non-members on that pass, a filter is not worth its name.

@@ -37,12 +37,19 @@ impl<const ASKED: usize> Buffers<ASKED> {
         (Self::ACTIVE..2).any(|i| self.buffers.contains(i, digest))
     }
 
-    /// Lets the filters take turns if the active one is full.
+    /// Lets the filters take turns when the active one is full, or the one that warms up is half full.
     #[inline]
     pub(super) fn turn(&mut self) {
-        if self.counts().0 >= self.capacity {
+        // An old file may hold a filter that warmed up until it was full: it cannot be the active one.
+        while self.is_due() {
             self.buffers.shift();
         }
+    }
+
+    fn is_due(&self) -> bool {
+        let (active, other) = self.counts();
+        let warm = ASKED == 1 && other >= self.capacity.div_ceil(2);
+        warm || active >= self.capacity
     }
 
     /// The distinct keys that the active filter and the other one have counted.

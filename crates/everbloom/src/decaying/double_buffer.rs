@@ -5,18 +5,20 @@
 //! knows the recent half:
 //!
 //! ```text
-//!              queried                          full: swap
+//!              queried                          swap
 //!   active     ░░░░░░░░▒▒▒▒▒▒▒▒ ──┐         ┌─▶ ▒▒▒▒▒▒▒▒           half full from the start
 //!   warm-up            ▒▒▒▒▒▒▒▒ ──┼─────────┘
 //!                                 └───────────▶                    cleared, the next to warm up
 //! ```
 //!
-//! Keys of the active filter are counted when they are new to it; it swaps after c of them. So it holds between c/2
-//! and c of the most recent distinct keys, at a rate of at most f(m/2, c, k): the plan takes c = 2n, so that the
-//! last n distinct keys are always found. Only the active filter is queried, with k probes (S3's table says 2k).
+//! Each filter counts the keys that are new to it, and they swap when the warm one is half full, which is when the
+//! active one is full if all keys are new. The warm one then holds the last c/2 distinct keys, and the active one
+//! never holds more than c: so between c/2 and c of the most recent distinct keys are found, at a rate of at most
+//! f(m/2, c, k). The plan takes c = 2n. Only the active filter is queried, with k probes (S3's table says 2k).
 //!
-//! S0 swaps when the *inactive* filter is half full. Where all keys are new that is the same; where old keys come again
-//! it swaps earlier. This is S3's rule.
+//! S3 swaps when the active filter is full, whatever the warm one holds. Keys that come again enter the warm one
+//! alone, so it may be as full as the active one by then, and the next swap comes after a key or two and forgets the
+//! rest. S0's rule, used here, differs only where keys come again.
 //!
 //! **Use it** if a cache of recent keys must cost no more than one query. **Don't** if memory is scarce:
 //! `active-active` remembers twice as many keys in the same bits, for up to twice the probes.
@@ -164,10 +166,10 @@ mod tests {
         assert_eq!(f.counts(), (2, 0), "half full");
         f.insert("c");
         assert_eq!(f.counts(), (3, 1));
-        assert_eq!((f.insert("a"), f.insert("a")), (Seen::Maybe, Seen::Maybe));
-        assert_eq!(f.counts(), (3, 2), "the active filter had it, and the other one takes it once");
+        assert_eq!((f.insert("c"), f.counts()), (Seen::Maybe, (3, 1)), "it takes a key once");
+        assert_eq!((f.insert("a"), f.counts()), (Seen::Maybe, (2, 0)), "half full, so they swap");
         f.insert("d");
-        assert_eq!(f.counts(), (3, 0), "swapped");
+        assert_eq!(f.counts(), (3, 1));
         assert!(["a", "c", "d"].iter().all(|key| f.contains(*key)) && !f.contains("b"));
     }
 }

@@ -17,18 +17,22 @@
 //! but all keys of F₀ are in F₁, too, and under the same hash functions F₁ would have every bit of F₀, so that
 //! asking both would be asking one.
 //!
-//! An epoch ends with a tick, or after as many keys as the filter is planned for. F₀ then holds n keys and the
+//! A key that is found is not inserted again: its life does not begin anew, and one that comes in every epoch is
+//! forgotten p + 1 refreshes after its first arrival, and is then new. Likewise, a key that was a false positive when it
+//! came is gone as soon as the filters that let it pass are.
+//!
+//! An epoch ends with a tick, or after as many new keys as the filter is planned for. F₀ then holds n keys and the
 //! others 2n. [`Forgetful::adapt`] drops the oldest filters where the rate is too high, as S3 advises.
 //!
-//! **Use it** to forget keys in steps, at a low rate from small filters. **Don't** if queries must be cheap: a
-//! query for a non-member probes up to p + 2 filters.
+//! **Use it** to take each key once per few epochs, at a low rate from small filters. **Don't** to find every repetition
+//! in a window (`active-active`), or if queries must be cheap: one for a non-member probes up to p + 2 filters.
 
 use super::no_items;
 use crate::parts::generations::{Generations, MAX_GENERATIONS};
 use crate::parts::several::expected_fill;
 use crate::variant::prelude::*;
 
-/// Epochs of keys, in filters that are queried in pairs.
+/// Epochs of new keys, in filters that are queried in pairs.
 ///
 /// ```
 /// let mut seen = everbloom::decaying::Forgetful::with_rate(1000, 0.01)?;
@@ -86,7 +90,7 @@ impl Forgetful {
         Seen::New
     }
 
-    /// Whether the key seems to have come in this epoch or one of the p before it.
+    /// Whether the key seems to have been new in this epoch or one of the p before it.
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.has(self.head.hasher.digest(key))
     }
@@ -197,7 +201,7 @@ impl Stream for Forgetful {
 face!(Forgetful: Insert, Age);
 planned!(
     Forgetful:
-    "A filter for epochs of `items` keys, which finds those of the last three, at a false-positive rate of `fpr`."
+    "A filter for epochs of `items` new keys, which finds those of the last three, at a false-positive rate of `fpr`."
 );
 keyed!(Forgetful: Insert);
 
@@ -210,7 +214,7 @@ impl Filter for Forgetful {
         Some(self.filters.fill())
     }
 
-    /// Members are the keys of this epoch and of the p before it.
+    /// Members are the keys that were new in this epoch or one of the p before it.
     fn now(&self) -> Rates {
         Rates::one_sided(pair_rate(&self.rates()))
     }
@@ -246,17 +250,17 @@ pub static VARIANT: Variant = Variant::of::<Forgetful>(Facts {
     id: 85,
     slug: "forgetful",
     entry: "§33",
-    question: "Was it seen in the last few epochs?",
+    question: "Was it new in one of the last few epochs?",
     name: "Forgetful Bloom filter",
     paper: "R. Subramanyam, I. Gupta, L. M. Leslie, W. Wang, Idempotent distributed counters using a \
             forgetful Bloom filter, ICCAC 2015",
     family: "decaying",
     needs: &["decay", "accurate"],
-    meaning: "items are the keys of an epoch, the rate is the false-positive rate for ever",
+    meaning: "items are the new keys of an epoch, the rate is the false-positive rate for ever",
     forms: &[Form::lossy(
         FORM,
         &[Ability::Insert, Ability::Age],
-        "keys are forgotten some epochs after their insertion",
+        "keys are forgotten some epochs after the one in which they were new; coming again does not renew them",
     )],
     operations: &[
         change!(

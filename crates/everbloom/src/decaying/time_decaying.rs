@@ -18,7 +18,8 @@
 //! counters are decremented; by a constant that is `temporal-counting`. Decay by a factor is the paper's.)
 //!
 //! No clock touches all cells. The form `scaled` keeps one scale for all of them, S = λ^{−(t − t₀)}: it adds w·S,
-//! divides on reading, and multiplies all cells by 1/S before S would overflow. The form `lazy` keeps the time of
+//! divides on reading, and multiplies all cells by 1/S before S would overflow; while few cells hold weight, those
+//! alone. The form `lazy` keeps the time of
 //! its last change beside each cell, in twice the bits. Both answer alike.
 //!
 //! **Slow:** in `lazy` every cell that is read is brought to the present by a power of its own.
@@ -30,6 +31,7 @@ use crate::cells::Packed;
 use crate::error::agree;
 use crate::filter::{Bound, Number, Time};
 use crate::probe::{Coincide, Indices, Probe};
+use crate::state::{Decoder, Encoder, State};
 use crate::theory::{bloom as theory, tail};
 use crate::variant::prelude::*;
 
@@ -58,9 +60,44 @@ pub struct TimeDecaying {
     /// When the scale was 1.
     start: u64,
     now: u64,
+    live: Live,
 }
 
-state!(TimeDecaying { head, probe, weights, times, half_life, least, start, now });
+state!(TimeDecaying { head, probe, weights, times, half_life, least, start, now, live });
+
+/// The cells that hold weight, as long as they are few: scaling back then touches no others. Not stored.
+#[derive(Clone, Debug)]
+enum Live {
+    Few(Vec<u64>),
+    Many,
+}
+
+impl Live {
+    /// Notes a cell that was empty; more than an eighth of all are not worth a list.
+    fn add(&mut self, cell: u64, cells: u64) {
+        if let Live::Few(live) = self {
+            live.push(cell);
+            if live.len() as u64 > cells / 8 {
+                *self = Live::Many;
+            }
+        }
+    }
+}
+
+impl PartialEq for Live {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl State for Live {
+    fn save<'a>(&'a self, _: &'static str, _: &mut Encoder<'a>) {}
+
+    /// Nobody knows, until all cells were looked at.
+    fn load(_: &'static str, _: &mut Decoder<'_>) -> Result<Self> {
+        Ok(Live::Many)
+    }
+}
 
 /// A cell grows no further; sums of a few stay finite.
 const MOST: f64 = 1e300;
@@ -115,8 +152,20 @@ impl TimeDecaying {
         self.now = self.now.max(time);
         if self.times.is_none() && (self.now - self.start) as f64 / self.half_life > RESCALE {
             let factor = self.faded(self.start, self.now);
-            (0..self.weights.len()).for_each(|i| self.put(i, self.raw(i) * factor));
+            match std::mem::replace(&mut self.live, Live::Few(Vec::new())) {
+                Live::Few(cells) => self.scale(cells.into_iter(), factor),
+                Live::Many => self.scale(0..self.weights.len(), factor),
+            }
             self.start = self.now;
+        }
+    }
+
+    /// Scales the weights of cells, all that have some. Those that keep some are the live ones.
+    fn scale(&mut self, cells: impl Iterator<Item = u64>, factor: f64) {
+        for i in cells {
+            let weight = self.raw(i) * factor;
+            self.weights.set(i, 0);
+            self.put(i, weight);
         }
     }
 
@@ -141,6 +190,9 @@ impl TimeDecaying {
     /// Writes a cell as of now. What is too small to keep its digits is nothing.
     fn put(&mut self, i: u64, weight: f64) {
         let weight = if weight < f64::MIN_POSITIVE { 0.0 } else { weight.min(MOST) };
+        if weight > 0.0 && self.times.is_none() && self.weights.get(i) == 0 {
+            self.live.add(i, self.weights.len());
+        }
         self.weights.set(i, weight.to_bits());
         let now = if weight > 0.0 { self.now } else { 0 };
         if let Some(times) = &mut self.times {
@@ -243,7 +295,8 @@ impl Stream for TimeDecaying {
         let weights = Packed::try_new(m, 64)?;
         let times = if lazy { Some(Packed::try_new(m, 64)?) } else { None };
         let probe = Probe::over(m, k);
-        Ok(Self { head, probe, weights, times, half_life, least, start: 0, now: 0 })
+        let live = Live::Few(Vec::new());
+        Ok(Self { head, probe, weights, times, half_life, least, start: 0, now: 0, live })
     }
 }
 
@@ -368,6 +421,33 @@ pub static VARIANT: Variant = Variant::of::<TimeDecaying>(Facts {
 mod tests {
     use super::*;
     use crate::shared_tests::lies_are_refused;
+    use crate::{Opener, to_bytes};
+
+    /// With a half-life far below the time between records, every one of them scales the cells back: the live ones.
+    #[test]
+    fn scaling_back_touches_live_cells_only() {
+        let build = |form: &str| -> TimeDecaying {
+            let goal = Goal::new(200_000, 0.01).set("half-life", 0.001).set("form", form);
+            empty(&goal).unwrap()
+        };
+        let (mut scaled, mut lazy) = (build(SCALED), build(LAZY));
+        for time in 0..2000u64 {
+            for filter in [&mut scaled, &mut lazy] {
+                filter.add(&time, 1.0, time).unwrap();
+                filter.add(&(time % 7), 1.0, time).unwrap();
+            }
+            assert!(matches!(&scaled.live, Live::Few(cells) if cells.len() < 100));
+            assert_eq!(scaled.weight(&(time % 7), time), lazy.weight(&(time % 7), time));
+        }
+        // Opened, nobody knows which they are, until all were looked at.
+        let mut back: TimeDecaying = Opener::new().decode_as(&to_bytes(&scaled)).unwrap();
+        assert!(back == scaled && matches!(back.live, Live::Many));
+        for filter in [&mut back, &mut scaled] {
+            filter.add("key", 2.0, 5000).unwrap();
+        }
+        assert!(back == scaled && matches!(back.live, Live::Few(_)));
+        assert_eq!(to_bytes(&back), to_bytes(&scaled));
+    }
 
     #[test]
     fn files_with_weights_that_cannot_be_are_refused() {

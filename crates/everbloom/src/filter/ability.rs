@@ -88,6 +88,12 @@ pub trait Remove {
 pub trait Count {
     /// How often the key was inserted, as far as the filter can tell.
     fn count(&self, key: &[u8]) -> Counted;
+
+    /// The true counts of distinct keys that are all there are, for filters that decode them together. `None` where nothing
+    /// is decoded, or a key is missing.
+    fn count_all(&self, _keys: &[&[u8]]) -> Option<Vec<u64>> {
+        None
+    }
 }
 
 /// Holds a value per key.
@@ -164,6 +170,15 @@ pub struct Difference {
     pub theirs: Vec<u64>,
 }
 
+/// What two multisets do not share.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Differences {
+    /// Ids with how many more of them this side has; below zero, the other side.
+    pub ids: Vec<(u64, i64)>,
+    /// Cells in which differences are left that nobody can tell: some in multiplicity are missing.
+    pub residue: u64,
+}
+
 /// Tells what two sets do not share.
 pub trait Reconcile {
     /// The filter of what this one holds and the other side's does not, and the other way around.
@@ -171,6 +186,14 @@ pub trait Reconcile {
 
     /// Lists what is left after subtraction; an error if it is more than the cells can carry.
     fn decode(&self) -> Result<Difference>;
+
+    /// [`Reconcile::decode`] with how often each id is there; once in a set.
+    fn differences(&self) -> Result<Differences> {
+        let Difference { ours, theirs } = self.decode()?;
+        let times = |ids: Vec<u64>, times: i64| ids.into_iter().map(move |id| (id, times));
+        let ids = times(ours, 1).chain(times(theirs, -1)).collect();
+        Ok(Differences { ids, residue: 0 })
+    }
 
     /// Estimates how many ids are left after subtraction.
     fn estimate(&self) -> Result<u64>;

@@ -62,6 +62,8 @@ pub enum Bound {
     Estimate,
     /// The true one is not smaller.
     AtLeast,
+    /// The true one is not larger, and may be far smaller.
+    AtMost,
     /// A counter is stuck at its maximum: the true one is not smaller, and may be far larger.
     Saturated,
 }
@@ -95,9 +97,11 @@ impl Counted {
 
 impl fmt::Display for Counted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if matches!(self.bound, Bound::AtLeast | Bound::Saturated) {
-            f.write_str("≥")?;
-        }
+        f.write_str(match self.bound {
+            Bound::AtLeast | Bound::Saturated => "≥",
+            Bound::AtMost => "≤",
+            Bound::Exact | Bound::Estimate => "",
+        })?;
         match self.value {
             Number::Whole(v) => v.fmt(f),
             Number::Signed(v) => v.fmt(f),

@@ -53,6 +53,15 @@ impl<'a> Record<'a> {
         Self { parts, ..self }
     }
 
+    /// Bytes of the key and of its value, if that is bytes.
+    pub fn stored_bytes(&self) -> usize {
+        let value = match self.value {
+            Some(Value::Label(value) | Value::Bytes(value)) => value.len(),
+            _ => 0,
+        };
+        self.key.len() + value
+    }
+
     /// The coordinates of a key that is a point or a vector: at least one, all of them finite.
     ///
     /// ```

@@ -243,7 +243,13 @@ impl Filter for Dynamic {
     }
 
     fn now(&self) -> Rates {
-        Rates::one_sided(layers::fpr(self.filters.iter()))
+        let (m, k) = (self.filters[0].part.m(), self.filters[0].part.k());
+        let set = |i: u64| {
+            let bits = (0..).zip(&self.filters);
+            bits.fold(0, |mask, (j, filter)| mask | u64::from(filter.part.cells.get(i) > 0) << j)
+        };
+        let shared = layers::any_shared(m, k, self.filters.len(), set);
+        Rates::one_sided(shared.unwrap_or_else(|| layers::fpr(self.filters.iter())))
     }
 
     fn describe(&self) -> Vec<Fact> {

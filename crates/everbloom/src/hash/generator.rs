@@ -2,6 +2,10 @@
 
 use super::mix64;
 
+/// What a draw adds to the state, and its inverse modulo 2^64.
+const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+const PER_STEP: u64 = 0xF1DE_83E1_9937_733D;
+
 /// SplitMix64. Its state is stored in files, so its algorithm never changes (generator id 1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Generator {
@@ -20,7 +24,7 @@ impl Generator {
         // mix64 adds the golden ratio before mixing, so handing it the old state and then
         // stepping the state by the same constant is the published SplitMix64 sequence.
         let out = mix64(self.state);
-        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        self.state = self.state.wrapping_add(STEP);
         out
     }
 
@@ -28,7 +32,7 @@ impl Generator {
     #[inline(always)]
     pub(crate) fn next_if(&mut self, used: bool) -> u64 {
         let out = mix64(self.state);
-        let step = std::hint::select_unpredictable(used, 0x9E37_79B9_7F4A_7C15, 0);
+        let step = std::hint::select_unpredictable(used, STEP, 0);
         self.state = self.state.wrapping_add(step);
         out
     }
@@ -49,6 +53,13 @@ impl Generator {
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * libm::log(1.0 - self.unit())).sqrt();
         radius * libm::cos(core::f64::consts::TAU * self.unit())
+    }
+
+    #[cfg(feature = "sketches")]
+    /// Whether the two are at most `draws` draws apart in one stream.
+    pub(crate) fn is_near(&self, other: &Self, draws: u64) -> bool {
+        let apart = self.state.wrapping_sub(other.state).wrapping_mul(PER_STEP);
+        apart.min(apart.wrapping_neg()) <= draws
     }
 
     /// The state, as files store it.

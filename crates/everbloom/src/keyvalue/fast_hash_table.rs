@@ -29,8 +29,8 @@ use std::collections::BTreeSet;
 
 use crate::cells::Counters;
 use crate::filter::altered;
-use crate::parts::ledger::{Item, Ledger};
-use crate::plan::Wide;
+use crate::parts::ledger::{self, Item, Ledger};
+use crate::plan::{PARAM_RECORD, PARAM_WIDTH, Wide};
 use crate::probe::{Coincide, Indices, Probe};
 use crate::variant::prelude::*;
 
@@ -257,13 +257,25 @@ impl Plan for FastHashTable {
     type Shape = Wide;
 
     fn plan(request: &Request<'_>) -> Result<Wide> {
-        Wide::plan(request, 0)
+        let width = request.whole(PARAM_WIDTH.name);
+        let all = |m: f64, n: u64, k: u32| m * width as f64 + lists(request, n, k) as f64;
+        Ok(Wide { flat: Flat::plan_sized(request, all)?, width: width as u32 })
     }
 
     /// Answers are exact.
     fn expect(shape: &Wide, load: &Load) -> Option<Expect> {
         Some(Expect { fpr: 0.0, ..shape.expect(load, 0) })
     }
+
+    fn beside(request: &Request<'_>, shape: &Wide, load: &Load) -> u64 {
+        lists(request, load.distinct, shape.flat.k)
+    }
+}
+
+/// Bits of the buckets of `n` items; in the form `basic`, each item is in k of them.
+fn lists(request: &Request<'_>, n: u64, k: u32) -> u64 {
+    let copies = if request.form() == BASIC { n.saturating_mul(k.into()) } else { n };
+    ledger::bits_of(copies, request.whole(PARAM_RECORD.name))
 }
 
 impl Stream for FastHashTable {
@@ -349,7 +361,8 @@ pub static VARIANT: Variant = Variant::of::<FastHashTable>(Facts {
     family: "keyvalue",
     needs: &["values", "delete"],
     input: Input::valued(ValueKind::Bytes),
-    meaning: "items are keys; the rate is that of absent keys whose lookup reads a bucket; answers are exact",
+    meaning: "items are keys; the rate is that of absent keys whose lookup reads a bucket; answers are exact; sizes \
+              include keys and values, of record-bytes bytes each",
     forms: &[Form::exact(PRUNED, ABILITIES), Form::exact(BASIC, ABILITIES)],
     operations: &[change!(
         FastHashTable,
@@ -364,6 +377,7 @@ pub static VARIANT: Variant = Variant::of::<FastHashTable>(Facts {
         PARAM_K,
         Param::integer("width", 2, 16, "bits per counter; counters stick at the maximum")
             .or(Preset::Integer(4)),
+        PARAM_RECORD,
     ],
     // Whole keys and values are kept in memory.
     reach: 200_000,

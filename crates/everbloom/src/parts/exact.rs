@@ -14,6 +14,11 @@ pub(crate) struct Exact {
 }
 
 impl Exact {
+    /// Bits of `keys` keys, in a file.
+    pub(crate) fn bits_of(keys: u64) -> u64 {
+        keys.saturating_mul(3 * 64)
+    }
+
     pub(crate) fn get(&self, digest: Digest) -> u64 {
         self.entries.get(&(digest.h1, digest.h2)).copied().unwrap_or(0)
     }

@@ -71,6 +71,29 @@ pub(crate) fn any_passes(rates: impl Iterator<Item = f64>) -> f64 {
     -libm::expm1(absent)
 }
 
+/// [`any_passes`] of filters that share their hashes: a key has the same k of m positions in all of them, so that which
+/// filters are set there together counts. By inclusion and exclusion over the sets of filters; `None` where there are many
+/// filters or positions, whose filters err as if each had its own. `set` is the mask of the filters set at a position.
+pub(crate) fn any_shared(m: u64, k: u32, filters: usize, set: impl Fn(u64) -> u64) -> Option<f64> {
+    if filters > 16 || m > 1 << 16 {
+        return None;
+    }
+    let mut with = vec![0u32; 1 << filters];
+    (0..m).for_each(|position| with[set(position) as usize] += 1);
+    // From exactly these filters to all of these.
+    for filter in 0..filters {
+        for others in (0..1usize << filters).filter(|others| others >> filter & 1 == 0) {
+            with[others] += with[others | 1 << filter];
+        }
+    }
+    let passing = (1..1usize << filters).map(|all| {
+        let share = f64::from(with[all]) / m as f64;
+        let sign = if all.count_ones() % 2 == 1 { 1.0 } else { -1.0 };
+        sign * libm::pow(share, f64::from(k))
+    });
+    Some(passing.sum::<f64>().clamp(0.0, 1.0))
+}
+
 /// The rate that each of `filters` filters may have, so that together they have `fpr`.
 pub(crate) fn each_passes(fpr: f64, filters: f64) -> f64 {
     -libm::expm1(libm::log1p(-fpr) / filters)
@@ -175,6 +198,23 @@ mod tests {
         assert!((any_passes([0.001; 16].into_iter()) - 0.01588).abs() < 1e-5);
         assert!((each_passes(0.01588, 16.0) - 0.001).abs() < 1e-6);
         assert_eq!(any_passes([1.0, 0.5].into_iter()), 1.0);
+    }
+
+    #[test]
+    fn shared_positions_pass_together() {
+        // Two filters with the same half of the positions err as one; with one half each, k = 1, nearly always.
+        let same = any_shared(10, 3, 2, |i| if i < 5 { 0b11 } else { 0 }).unwrap();
+        assert!((same - 0.125).abs() < 1e-12, "{same}");
+        let halves = any_shared(10, 1, 2, |i| if i < 5 { 0b01 } else { 0b10 }).unwrap();
+        assert!((halves - 1.0).abs() < 1e-12, "{halves}");
+        // All pairs of positions of three filters.
+        let set = |i: u64| [0b011, 0b110, 0b100, 0b000][i as usize];
+        let pairs = (0..16).filter(|pair| set(pair / 4) & set(pair % 4) != 0).count();
+        let rate = any_shared(4, 2, 3, set).unwrap();
+        assert!((rate - pairs as f64 / 16.0).abs() < 1e-12, "{rate} {pairs}");
+        assert!(
+            any_shared(10, 1, 17, |_| 0).is_none() && any_shared(1 << 20, 1, 2, |_| 0).is_none()
+        );
     }
 
     #[test]

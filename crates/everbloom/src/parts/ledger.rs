@@ -25,6 +25,11 @@ pub(crate) struct Ledger {
 /// Bytes in front of the key and value of an item, in a file: its place, and their lengths.
 const HEADER: usize = 16;
 
+/// Bits of `items` items, whose keys and values have `bytes` bytes together.
+pub(crate) fn bits_of(items: u64, bytes: u64) -> u64 {
+    items.saturating_mul((HEADER as u64).saturating_add(bytes).saturating_mul(8))
+}
+
 fn size(item: &Item) -> u64 {
     (HEADER + item.key.len() + item.value.len()) as u64
 }

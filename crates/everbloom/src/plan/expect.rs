@@ -37,6 +37,8 @@ pub struct Expect {
     ///
     /// [`Filter::bits_sd`]: crate::filter::Filter::bits_sd
     pub bits: u64,
+    /// Bits of tables beside the cells that grow with the items: whole keys, exact counts, digests.
+    pub beside: u64,
     /// Fraction of cells in use, and its standard deviation from filter to filter.
     pub fill: Option<(f64, f64)>,
     /// Probes per key, as the filter's own description has them: its fact "k", or "k0" and "k1"
@@ -47,7 +49,12 @@ pub struct Expect {
 impl Expect {
     /// One-sided error and nothing undecided.
     pub fn one_sided(fpr: f64, bits: u64, fill: Option<(f64, f64)>) -> Self {
-        Self { fpr, fnr: 0.0, undecided: 0.0, bits, fill, probes: None }
+        Self { fpr, fnr: 0.0, undecided: 0.0, bits, beside: 0, fill, probes: None }
+    }
+
+    /// Bits of all that the filter holds.
+    pub fn total(&self) -> u64 {
+        self.bits.saturating_add(self.beside)
     }
 
     /// With so many probes per key.

@@ -21,6 +21,8 @@ pub use expect::{Expect, Load};
 pub use flat::{Flat, MAX_CELLS, Wide};
 pub(crate) use flat::{check_cells, first_too_large, k_for_m, lowest, m_alone, too_many_cells};
 pub use goal::Goal;
+#[cfg(feature = "families")]
+pub(crate) use params::PARAM_RECORD;
 pub use params::{PARAM_K, PARAM_M, PARAM_WIDTH};
 pub use request::{DEFAULT_FPR, Request};
 #[cfg(feature = "families")]

@@ -19,6 +19,16 @@ pub const PARAM_K: Param = Param {
     help: "number of probes per key",
 };
 
+/// The length of a record, for variants that keep their records.
+#[cfg(feature = "families")]
+pub(crate) const PARAM_RECORD: Param = Param::integer(
+    "record-bytes",
+    0,
+    1 << 32,
+    "mean length of a key with its value in bytes, to size the table of whole keys",
+)
+.or(Preset::Integer(16));
+
 /// Bits of a counter, for shapes of counters.
 pub const PARAM_WIDTH: Param =
     Param::integer("width", 1, 16, "bits per counter").or(Preset::Integer(4));

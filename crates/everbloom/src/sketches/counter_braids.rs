@@ -134,26 +134,43 @@ impl CounterBraids {
     }
 
     /// The counts of flows, exactly. They must be all that were counted, each once; an error if the counters are too
-    /// few for them.
+    /// few for them, or a flow is missing.
     pub fn decode<K: Key>(&self, flows: &[K]) -> Result<Vec<u64>> {
-        let bounds = self.bounds(flows)?;
-        if bounds.exact() {
-            return Ok(bounds.upper);
-        }
-        let message =
-            "the counters are too few for these flows, or a flow is missing from the list";
-        Err(Error::new(Kind::Undecodable, message))
+        let (sums, places) = (self.full_counters()?, self.places(flows));
+        // Flows that never came are decoded, too, where there are counters enough.
+        let counts = [1, 0].into_iter().find_map(|least| self.explained(&sums, &places, least));
+        counts.ok_or_else(|| {
+            let message =
+                "the counters are too few for these flows, or a flow is missing from the list";
+            Error::new(Kind::Undecodable, message)
+        })
     }
 
     /// Bounds of the counts of flows, where decoding does not come to an end.
     pub fn bounds<K: Key>(&self, flows: &[K]) -> Result<Bounds> {
-        let sums = self.full_counters()?;
-        let k = self.probe.k() as usize;
-        let mut places = Vec::with_capacity(flows.len() * k);
+        let (sums, places) = (self.full_counters()?, self.places(flows));
+        Ok(solve(&sums, &places, self.probe.k() as usize, 1))
+    }
+
+    /// The counters of flows, those of one after those of another.
+    fn places<K: Key>(&self, flows: &[K]) -> Vec<usize> {
+        let mut places = Vec::with_capacity(flows.len() * self.probe.k() as usize);
         for flow in flows {
             self.probe.each(self.head.digest(flow), |i| places.push(i as usize));
         }
-        Ok(solve(&sums, &places, k, 1))
+        places
+    }
+
+    /// Counts of at least `least` each that add up to every counter. A flow that is missing is in counters that no others
+    /// explain.
+    fn explained(&self, sums: &[u64], places: &[usize], least: u64) -> Option<Vec<u64>> {
+        let k = self.probe.k() as usize;
+        let bounds = solve(sums, places, k, least);
+        let mut left = sums.to_vec();
+        for (count, places) in bounds.upper.iter().zip(places.chunks_exact(k)) {
+            places.iter().for_each(|place| left[*place] = left[*place].wrapping_sub(*count));
+        }
+        (bounds.exact() && left.iter().all(|sum| *sum == 0)).then_some(bounds.upper)
     }
 
     /// How many counters of layer 1 have overflowed.
@@ -268,7 +285,11 @@ impl Insert for CounterBraids {
 impl Count for CounterBraids {
     /// The bound from above: exact counts take the list of all flows.
     fn count(&self, key: &[u8]) -> Counted {
-        Counted { bound: Bound::Estimate, ..Counted::about(self.at_most(key)) }
+        Counted { bound: Bound::AtMost, ..Counted::about(self.at_most(key)) }
+    }
+
+    fn count_all(&self, keys: &[&[u8]]) -> Option<Vec<u64>> {
+        self.decode(keys).ok()
     }
 }
 

@@ -14,8 +14,8 @@
 //! counts are told too high: 1.58 on average for one copy, 1.26 times the truth for two, 1.05 for ten.
 //!
 //! Two filters join by the larger of each two cells, and then speak of the *sum*, since their copies drew ranks of
-//! their own; a filter joined with itself stays what it is. So every place has its own number, the parameter `stream`:
-//! under one number all would draw the same ranks. Halving joins each two cells of one filter.
+//! their own. So every place has its own number, the parameter `stream`: under one number all would draw the same
+//! ranks, and filters that did are not joined. Halving joins each two cells of one filter.
 //!
 //! **Slow:** a key has d·k cells instead of k, and an insertion draws a rank for each of its d counters.
 //!
@@ -121,12 +121,24 @@ impl LogLog {
         ((loglog::alpha(d) * libm::exp2(sum as f64 / d)).max(1.0), stuck)
     }
 
-    /// Takes the larger of each two cells: the filter of both multisets together.
+    /// Takes the larger of each two cells: the filter of both multisets together. Refused if both drew their ranks from
+    /// one stream: then a key's copies here and there have the same ranks, and count once.
     pub fn join(&mut self, other: &LogLog) -> Result<()> {
         self.head.agree(&other.head)?;
         agree("d", self.d, other.d)?;
         agree("cell width", self.cells.width(), other.cells.width())?;
         self.probe.agree(&other.probe)?;
+        let most = self.head.items.max(other.head.items).saturating_mul(self.d.into());
+        if self.head.items == 0 {
+            // What comes next must not draw the other's ranks again.
+            self.generator = other.generator.clone();
+        } else if other.head.items > 0 && self.generator.is_near(&other.generator, most) {
+            return Err(Error::new(
+                Kind::Incompatible { what: "stream" },
+                "both filters drew the same ranks, so that copies in both would count once: build one of them with \
+                 another {stream}",
+            ));
+        }
         for (i, rank) in (0..).zip(other.cells.iter()) {
             if rank > self.cells.get(i) {
                 self.cells.set(i, rank);

@@ -19,9 +19,11 @@
 //!
 //! With p = P(two vectors at distance c share a bucket), a near vector is missed with 1 − p^L in `plain`, and about
 //! P(Bin(L, 1−p) > shifts) in `overflow`, as long as c is far below ω. (S3's table says that none is missed.)
-//! A vector far from all members passes with at most f·ρ^L·Σ_{j ≤ shifts} C(L, j)·2^j, if the share of set bits near its
-//! buckets is ρ, that of all; of vectors that all lie in one place far more bits are set there. It is less, since
-//! tuples share most of their bits: 0.067 in place of 0.1 by default.
+//! A vector near no member passes with about f·ρ^L·Σ_{j ≤ shifts} C(L, j)·2^j, if ρ is the share of set bits near its
+//! buckets. Members that lie close together set all the bits there, and ρ is 1: so the tuples are planned for all
+//! that may be tried, 73 by default, and the bits only spare most of the trials where members are far apart. The rate
+//! that a filter predicts of itself is that of vectors from where its members are. How crowded they are, it takes from
+//! its bits: fewer are set than scattered members would set.
 //!
 //! **Slow:** a key is a vector, which is projected on L lines; `overflow` also tries the neighbors of its buckets.
 //!
@@ -30,11 +32,11 @@
 
 use crate::cells::Bits;
 use crate::hash::mix64;
-use crate::parts::KeyPart;
 use crate::parts::flat_bits::FlatBits;
 use crate::parts::projections::{Buckets, MAX_WIDTH, MIN_WIDTH, Projections};
 use crate::parts::several::{check_parts, expected_fill, flat_for};
-use crate::theory::lsh::{collision, some_tuple};
+use crate::parts::{KeyPart, SetPart};
+use crate::theory::lsh::{all_tuples, collision, crowding, some_tuple};
 use crate::theory::{bloom, tail};
 use crate::variant::prelude::*;
 
@@ -152,12 +154,6 @@ impl LocalitySensitive {
     }
 }
 
-/// Tuples that a query may try if all bits are set: Σ C(L, j)·2^j.
-fn tuples(lines: u32, shifts: u32) -> f64 {
-    let ways = |j: u32| (0..j).map(|i| f64::from(lines - i) / f64::from(i + 1)).product::<f64>();
-    (0..=shifts.min(lines)).map(|j| ways(j) * f64::from(1u32 << j)).sum()
-}
-
 /// The lines, the bits and the filter of tuples.
 #[derive(Clone, Debug)]
 pub struct Shape {
@@ -177,16 +173,17 @@ impl Shape {
 impl Plan for LocalitySensitive {
     type Shape = Shape;
 
-    /// Half of the bits set, and tuples at a rate that makes up for all that are tried; but never above the rate
-    /// asked for, since it is also that of vectors whose buckets are each some member's.
+    /// Half of the bits set if members are far apart, and tuples at a rate that makes up for all that are tried where they
+    /// are not.
     fn plan(request: &Request<'_>) -> Result<Shape> {
         let [lines, shifts] = request.wholes(["lines", "shifts"]).map(|number| number as u32);
         let shifts = if request.form() == PLAIN { 0 } else { shifts };
         let width = request.number("width");
         let sized = |n: u64, p: f64| {
             let m = (n as f64 * f64::from(lines) / core::f64::consts::LN_2).ceil().max(2.0) as u64;
-            let tried = (tuples(lines, shifts) * libm::exp2(-f64::from(lines))).max(1.0);
-            Shape { lines, width, shifts, m, tuples: flat_for(n, p / tried) }
+            // (1 − f)^tried = 1 − p.
+            let each = -libm::expm1(libm::log1p(-p) / all_tuples(lines, shifts));
+            Shape { lines, width, shifts, m, tuples: flat_for(n, each) }
         };
         let bits = |shape: Shape| shape.m as f64 + shape.tuples.m as f64;
         let (n, p) = request.items_and_rate(|n, p| bits(sized(n, p)))?;
@@ -195,12 +192,12 @@ impl Plan for LocalitySensitive {
         Ok(shape)
     }
 
-    /// Of vectors far from all members, which lie far from each other, too.
+    /// Of vectors near no member, from where all members are: of others, fewer pass.
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
         let (m, n) = (shape.m as f64, load.distinct);
         let throws = n as f64 * f64::from(shape.lines);
         let fill = (bloom::fill(m, throws), bloom::fill_sd(m, throws));
-        let fpr = shape.rate(fill.0, shape.tuples.fpr(n));
+        let fpr = shape.rate(1.0, shape.tuples.fpr(n));
         let all = expected_fill([(shape.m, fill), (shape.tuples.m, shape.tuples.fill(n))]);
         Some(Expect::one_sided(fpr, shape.m + shape.tuples.m, all))
     }
@@ -230,13 +227,17 @@ impl Filter for LocalitySensitive {
         Some((ones + self.tuples.bits.ones()) as f64 / (all + self.tuples.m()) as f64)
     }
 
-    /// Of vectors whose buckets lie anywhere among the bits.
+    /// Of vectors near no member, from where the members are.
     fn now(&self) -> Rates {
         let (lines, shifts, width) = (self.lines.functions(), self.shifts, self.lines.width());
         let (m, flat) = (self.bits.len(), Flat { m: self.tuples.m(), k: self.tuples.k() });
         let shape = Shape { lines, width, shifts, m, tuples: flat };
         let tuple = self.tuples.fpr() + self.head.collisions();
-        Rates::one_sided(shape.rate(self.bits.fill(), tuple))
+        // Vectors that came twice have not set their bits twice.
+        let items = self.head.items as f64;
+        let members = SetPart::cardinality(&self.tuples).map_or(items, |n| n.min(items));
+        let near = crowding(members * f64::from(lines), self.bits.ones(), m);
+        Rates::one_sided(shape.rate(near, tuple))
     }
 
     fn describe(&self) -> Vec<Fact> {

@@ -39,6 +39,29 @@ pub fn some_tuple(lines: u32, shifts: u32, fill: f64, tuple: f64) -> f64 {
     passes.clamp(0.0, 1.0)
 }
 
+/// The tuples that [`some_tuple`] tries where every bit is set: Σ_{j ≤ shifts} C(lines, j)·2^j.
+pub fn all_tuples(lines: u32, shifts: u32) -> f64 {
+    tuples(0, lines, shifts)
+}
+
+/// The share of set bits where keys land. Members that lie close together throw all their bits into a part of the array,
+/// which is fuller than the whole: `set` bits after `throws` tell how large that part is, R(1 − e^{−throws/R}) = set,
+/// at most all `cells`.
+pub fn crowding(throws: f64, set: u64, cells: u64) -> f64 {
+    let (set, cells) = (set as f64, cells as f64);
+    let filled = |part: f64| -part * libm::expm1(-throws / part);
+    // What chance and an estimated number of throws explain is no crowd.
+    if set == 0.0 || set >= 0.97 * filled(cells) {
+        return set / cells;
+    }
+    let (mut low, mut high) = (set, cells);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if filled(middle) < set { low = middle } else { high = middle }
+    }
+    set / high
+}
+
 /// Ways to shift up to `shifts` of `a` lines with one bucket to go to and `b` lines with two.
 fn tuples(a: u32, b: u32, shifts: u32) -> f64 {
     let both = |i: u32, j: u32| ways(a, i) * ways(b, j) * power(2.0, j);
@@ -92,7 +115,23 @@ mod tests {
                 );
             }
         }
-        // The default, planned for 0.1.
+        // The default with half of the bits set, and with all.
         assert!((some_tuple(6, 2, 0.5, 0.0877) - 0.0669).abs() < 1e-4);
+        assert_eq!(all_tuples(6, 2), 73.0);
+        assert!((some_tuple(6, 2, 1.0, 1e-4) - (1.0 - 0.9999f64.powi(73))).abs() < 1e-12);
+    }
+
+    #[test]
+    fn s35_crowded_members_fill_a_part_of_the_bits() {
+        let filled =
+            |part: f64, throws: f64| (part * (1.0 - (-throws / part).exp())).round() as u64;
+        for (part, throws) in [(1000.0, 500.0), (1000.0, 2000.0), (50_000.0, 30_000.0)] {
+            let want = 1.0 - (-throws / part as f64).exp();
+            let got = crowding(throws, filled(part, throws), 100_000);
+            assert!((got - want).abs() < 0.01, "{part} {throws}: {got} {want}");
+        }
+        assert_eq!(crowding(0.0, 0, 10), 0.0);
+        assert_eq!(crowding(5.0, 5, 10), 0.5, "more than chance: nobody crowds");
+        assert!(crowding(1e9, 7, 10) > 0.999);
     }
 }

@@ -102,6 +102,11 @@ pub trait Plan: Filter + Listed + State + Sized {
     fn expect(_shape: &Self::Shape, _load: &Load) -> Option<Expect> {
         None
     }
+
+    /// Bits of the tables beside the cells under a load, where they grow with the items.
+    fn beside(_request: &Request<'_>, _shape: &Self::Shape, _load: &Load) -> u64 {
+        0
+    }
 }
 
 /// A type whose filters start empty and take one record after the other.
@@ -215,7 +220,11 @@ impl Ops {
                 let (shape, head) = planned::<T>(request)?;
                 Ok(Box::new(T::create(&shape, head, inputs)?))
             },
-            expect: |request, load| Ok(T::expect(&T::plan(request)?, load)),
+            expect: |request, load| {
+                let shape = T::plan(request)?;
+                let beside = T::beside(request, &shape, load);
+                Ok(T::expect(&shape, load).map(|expect| Expect { beside, ..expect }))
+            },
             load: |src| Ok(Box::new(T::load("filter", src)?)),
             name: std::any::type_name::<T>,
             pages,

@@ -1,9 +1,9 @@
 //! §3, the loglog Bloom filter.
 
-use everbloom::Hasher;
 use everbloom::internals::filter::{Face, Filter};
 use everbloom::internals::theory::loglog::{alpha, mean_rank, mean_ratio};
 use everbloom::sketches::LogLog;
+use everbloom::{Hasher, Kind};
 
 #[test]
 fn s3_constants() {
@@ -91,9 +91,20 @@ fn s3_joining_adds_and_halving_keeps() {
     let count = joined.estimate("key");
     // 1.30/√256 is 8 %.
     assert!((count / 8000.0 - 1.0).abs() < 0.3, "{count}: the sum");
-    let again = joined.clone();
-    joined.join(&again).unwrap();
-    assert_eq!(joined.estimate("key"), count, "joined with itself it is the same");
+    let before = joined.clone();
+    for same in [joined.clone(), build(1, 10), build(1, 3000), build(1, 40_000)] {
+        let refused = joined.join(&same).unwrap_err();
+        assert_eq!(refused.kind(), Kind::Incompatible { what: "stream" }, "{refused}");
+        assert_eq!(joined, before);
+    }
+    // An empty filter takes the stream over, so that its next copies draw ranks of their own.
+    let mut empty = build(2, 0);
+    empty.join(&right).unwrap();
+    (0..5000).for_each(|_| _ = empty.insert("key"));
+    let count = empty.estimate("key");
+    assert!((count / 10_000.0 - 1.0).abs() < 0.3, "{count}: the sum");
+    empty.join(&build(2, 0)).unwrap();
+    assert_eq!(empty.estimate("key"), count);
     let half = left.fold().unwrap();
     assert_eq!(half.memory().cells * 2, left.memory().cells);
     let ratio = half.estimate("key") / left.estimate("key");

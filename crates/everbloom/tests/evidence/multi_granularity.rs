@@ -3,7 +3,10 @@
 use everbloom::internals::filter::{Filter, Record, Value, Verdict};
 use everbloom::internals::hash::Generator;
 use everbloom::internals::theory::lsh::{and_or, collision};
+use everbloom::internals::theory::tail::binomial_bounds;
 use everbloom::structured::MultiGranularity;
+use everbloom::structured::multi_granularity::VARIANT;
+use everbloom::{Goal, Load};
 
 use super::locality_sensitive::{near, pair};
 
@@ -83,7 +86,33 @@ fn s36_fill_rises_with_the_level() {
         }
         assert!((filter.fills(2)[array] - 0.5).abs() < 0.01);
     }
-    assert!((0.004..0.011).contains(&filter.now().fpr.unwrap()));
+    assert!((0.0003..0.0008).contains(&filter.now().fpr.unwrap()), "far apart, few pass");
+}
+
+/// Points around one center: all bits near a query are set, and the second array alone keeps the rate. Groups whose lines
+/// agree by chance with those of a member come on top, as many as the distances tell.
+#[test]
+fn s36_points_of_one_cluster_keep_the_rate() {
+    let mut random = Generator::new(36);
+    let mut draw = || (0..10).map(|_| 100.0 * random.normal()).collect::<Vec<f64>>();
+    let goal = Goal::new(20_000, 0.01);
+    let mut filter = MultiGranularity::with_rate(20_000, 0.01).unwrap();
+    let members: Vec<Vec<f64>> = (0..20_000).map(|_| draw()).collect();
+    members.iter().for_each(|point| _ = filter.insert(point).unwrap());
+    let queries: Vec<Vec<f64>> = (0..20_000).map(|_| draw()).collect();
+    let passed = queries.iter().filter(|query| filter.contains(query, 2).unwrap()).count() as u64;
+    let distance = |(a, b): (&Vec<f64>, &Vec<f64>)| {
+        a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
+    };
+    let found = |pair| filter.find_rate(distance(pair), 2);
+    let agree = members.iter().zip(&queries).map(found).sum::<f64>();
+    let now = filter.now().fpr.unwrap();
+    assert!((0.004..0.0105).contains(&now), "{now}");
+    let expect = VARIANT.expect(&goal, &Load::items(20_000)).unwrap().unwrap();
+    assert!((0.004..=0.0101).contains(&expect.fpr), "{} planned", expect.fpr);
+    let (low, _) = binomial_bounds(20_000, now, 1e-9);
+    let (_, high) = binomial_bounds(20_000, now + agree, 1e-9);
+    assert!((low..=high).contains(&passed), "{passed} of 20000, {now} and {agree} predicted");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 mod saved;
 
+use std::collections::HashMap;
 use std::io::{BufRead as _, Read as _};
 use std::path::Path;
 
@@ -19,7 +20,7 @@ use super::opened;
 use crate::args::{Diff, Text};
 use crate::input;
 use crate::output::{print_bytes, print_json};
-use crate::talk::say;
+use crate::talk::{say, tell};
 use crate::{Outcome, Result, Stop, reading};
 
 /// One of the two sets, as it is given.
@@ -31,11 +32,16 @@ enum Side {
 }
 
 /// What was found out, of A and of B.
+#[derive(Default)]
 struct Told {
     /// Keys that one side alone has, as they are printed.
     only: [Vec<Vec<u8>>; 2],
     /// The ids of further ones, whose keys nobody here has.
     ids: [Vec<u64>; 2],
+    /// How many more of an id its side has, of multisets.
+    times: HashMap<u64, u64>,
+    /// Cells with differences that nobody can tell.
+    residue: u64,
     keys: [u64; 2],
     /// Bytes that cross a wire, and what sending the smaller list would take, where that is known.
     sent: u64,
@@ -49,6 +55,11 @@ impl Told {
         self.ids.reverse();
         self.keys.reverse();
         self
+    }
+
+    /// What follows a key or its id: nothing in a set, and in a multiset how many more there are.
+    fn times(&self, id: u64) -> String {
+        self.times.get(&id).map_or_else(String::new, |times| format!("\t{times}"))
     }
 
     fn count(&self) -> usize {
@@ -126,7 +137,7 @@ fn lists(args: &Diff) -> Result<Told> {
     let (large, small) = (large.role.set(), small.role.set());
     let only = [ours, theirs].map(|keys| typed(grammar.key, keys));
     let keys = [large, small].map(|set| set.len() as u64);
-    let told = Told { only, ids: Default::default(), keys, sent, all: Some(small.bytes()) };
+    let told = Told { only, keys, sent, all: Some(small.bytes()), ..Told::default() };
     Ok(if swapped { told.swapped() } else { told })
 }
 
@@ -148,8 +159,10 @@ fn grammar_beside(key_type: &str, text: &Text) -> Result<Grammar> {
 }
 
 fn report(args: &Diff, told: &Told) -> Result<Outcome> {
-    let Told { only, ids, keys, sent, all } = told;
-    let hex = |ids: &Vec<u64>| ids.iter().map(|id| format!("{id:016x}")).collect::<Vec<_>>();
+    let Told { only, ids, keys, sent, all, .. } = told;
+    let hex = |ids: &Vec<u64>| {
+        ids.iter().map(|id| format!("{id:016x}{}", told.times(*id))).collect::<Vec<_>>()
+    };
     if args.machine.json {
         let list = |keys: &[Vec<u8>]| keys.iter().map(|key| bytes(key)).collect::<Vec<_>>();
         print_json(&json!({
@@ -181,8 +194,15 @@ fn report(args: &Diff, told: &Told) -> Result<Outcome> {
         integer_text(told.count() as u64),
         bytes_text(*sent),
     );
+    if told.residue > 0 {
+        tell!(
+            "everbloom: {} cells are left in which further keys differ in how often they occur: build both with a larger \
+             -n, or --set form=sums",
+            integer_text(told.residue),
+        );
+    }
     if ids.iter().any(|ids| !ids.is_empty()) {
         say!("`<?` and `>?` are ids of keys that are neither in a given list nor in the cells");
     }
-    Ok(if told.count() == 0 { Outcome::Some } else { Outcome::None })
+    Ok(if told.count() == 0 && told.residue == 0 { Outcome::Some } else { Outcome::None })
 }

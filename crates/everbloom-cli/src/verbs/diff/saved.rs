@@ -5,7 +5,7 @@ use std::path::Path;
 
 use everbloom::exchange::rateless::{Set, Sketch, TooFew};
 use everbloom::internals::filter::{
-    Answer, Detail, Difference, Filter, MergeLaw, Reconcile, Verdict,
+    Answer, Detail, Difference, Differences, Filter, MergeLaw, Reconcile, ValueKind, Verdict,
 };
 use everbloom::{Error, Kind, Reading};
 use everbloom_report::number::integer_text;
@@ -32,11 +32,11 @@ pub fn sketches(a: &Sketch, b: &Sketch) -> Result<Told> {
     let Difference { ours, theirs } = told(b.minus_sketch(a)?)?;
     let sent = a.to_bytes().len().min(b.to_bytes().len()) as u64;
     Ok(Told {
-        only: Default::default(),
         ids: [ours, theirs],
         keys: [a.keys(), b.keys()],
         sent,
         all: Some(a.bytes().min(b.bytes())),
+        ..Told::default()
     })
 }
 
@@ -54,6 +54,7 @@ pub fn list_and_sketch(text: &Text, list: &Path, sketch: &Sketch) -> Result<Told
         keys: [set.len() as u64, sketch.keys()],
         sent: sketch.to_bytes().len() as u64,
         all: Some(set.bytes().min(sketch.bytes())),
+        ..Told::default()
     })
 }
 
@@ -115,11 +116,14 @@ pub fn filter_and_list(text: &Text, filter: &dyn Filter, list: &Path) -> Result<
     let left = reconciling(filter)?.minus(&*other)?;
     let mut told = decoded(&*left, [filter.head().items, seen.len() as u64])?;
     // The ids of the list's keys are known here.
-    for (ids, only) in told.ids.iter_mut().zip(&mut told.only) {
-        let mut known: Vec<Vec<u8>> = ids.iter().filter_map(|id| keys.get(id)).cloned().collect();
-        ids.retain(|id| !keys.contains_key(id));
+    for side in 0..2 {
+        let known = |id: &u64| Some((keys.get(id)?.clone(), told.times(*id).into_bytes()));
+        let mut known: Vec<_> = told.ids[side].iter().filter_map(known).collect();
+        told.ids[side].retain(|id| !keys.contains_key(id));
         known.sort_unstable();
-        only.extend(typed(grammar.key, known));
+        let (known, times): (Vec<_>, Vec<_>) = known.into_iter().unzip();
+        let lines = typed(grammar.key, known).into_iter().zip(times);
+        told.only[side].extend(lines.map(|(key, times)| [key, times].concat()));
     }
     (told.sent, told.all) = (file_bytes(filter), Some(bytes));
     Ok(told)
@@ -135,8 +139,8 @@ fn file_bytes(filter: &dyn Filter) -> u64 {
 
 /// What is left after subtraction of sets of so many keys: pairs where the filter holds them, else ids.
 fn decoded(left: &dyn Filter, keys: [u64; 2]) -> Result<Told> {
-    let mut told =
-        Told { only: Default::default(), ids: Default::default(), keys, sent: 0, all: None };
+    let mut told = Told { keys, ..Told::default() };
+    let multisets = left.facts().input.value == ValueKind::Count;
     let read = match left.as_list() {
         Some(list) => list.list(&mut |key, Answer { verdict, detail }| {
             let mut line = typed(key_type(left), vec![key.to_vec()]).concat();
@@ -146,9 +150,15 @@ fn decoded(left: &dyn Filter, keys: [u64; 2]) -> Result<Told> {
             }
             told.only[usize::from(verdict == Verdict::Absent)].push(line);
         }),
-        None => {
-            reconciling(left)?.decode().map(|Difference { ours, theirs }| told.ids = [ours, theirs])
-        }
+        None => reconciling(left)?.differences().map(|Differences { ids, residue }| {
+            for (id, more) in ids {
+                told.ids[usize::from(more < 0)].push(id);
+                if multisets {
+                    told.times.insert(id, more.unsigned_abs());
+                }
+            }
+            told.residue = residue;
+        }),
     };
     read.map_err(|e| {
         if e.kind() == Kind::Undecodable {

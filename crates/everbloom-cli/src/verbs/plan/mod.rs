@@ -192,7 +192,7 @@ fn table(
         row.push(if by_items {
             sheet.integer(c.items)
         } else {
-            sheet.bytes(c.expect.bits.div_ceil(8))
+            sheet.bytes(c.expect.total().div_ceil(8))
         });
         row.push(sheet.pick(c.bits_per_item(), |bits| format!("{bits:.2}")));
         row.push(c.probes.map_or(sheet.none(), |k| k.to_string()));
@@ -305,7 +305,7 @@ fn entry(c: &Candidate) -> Value {
         "entry": c.variant.entry,
         "abilities": abilities(c),
         "items": c.items,
-        "bits": c.expect.bits,
+        "bits": c.expect.total(),
         "bits_per_item": c.bits_per_item(),
         "probes": c.probes,
         "fpr": c.expect.fpr,

@@ -30,8 +30,11 @@ use shape::{FINGERPRINT, MAX_FINGERPRINT};
 use crate::cells::Packed;
 use crate::hash::{Generator, mix64};
 use crate::parts::kicks::{self, Nests};
+use crate::parts::layers::any_passes;
 use crate::parts::ledger::{Item, Ledger};
+use crate::plan::PARAM_RECORD;
 use crate::plan::cuckoo::PARAM_KICKS;
+use crate::theory::cuckoo as theory;
 use crate::variant::prelude::*;
 
 /// A set of keys behind a filter that learns from its mistakes.
@@ -189,6 +192,23 @@ impl AdaptiveCuckoo {
         })
     }
 
+    /// P(some slot of an absent key's bucket in a table speaks for it), over all the buckets: the first table is fuller than
+    /// the last, and small ones are unevenly full.
+    fn passing(&self, table: u32) -> f64 {
+        let (room, buckets) = (u64::from(self.shape.room), self.shape.buckets);
+        let start = u64::from(table) * buckets;
+        let used = |bucket: u64| {
+            let slots = (start + bucket) * room..(start + bucket + 1) * room;
+            slots.filter(|slot| self.cells.get(*slot) != 0).count()
+        };
+        let mut with = vec![0u64; room as usize + 1];
+        (0..buckets).for_each(|bucket| with[used(bucket)] += 1);
+        let values = self.shape.values();
+        let rates = with.iter().zip(0u32..).skip(1);
+        let passing = rates.map(|(with, used)| *with as f64 * theory::fpr(values, used.into()));
+        passing.sum::<f64>() / buckets as f64
+    }
+
     /// Number of keys in the table.
     pub fn used(&self) -> u64 {
         self.keys.len()
@@ -321,8 +341,8 @@ impl Filter for AdaptiveCuckoo {
 
     /// Of keys that were not asked for before: repairs do not change it.
     fn now(&self) -> Rates {
-        let load = self.used() as f64 / self.cells.len() as f64;
-        Rates::one_sided((self.shape.fpr(load) + self.head.collisions()).min(1.0))
+        let fpr = any_passes((0..self.shape.tables).map(|table| self.passing(table)));
+        Rates::one_sided((fpr + self.head.collisions()).min(1.0))
     }
 
     fn describe(&self) -> Vec<Fact> {
@@ -365,7 +385,8 @@ pub static VARIANT: Variant = Variant::of::<AdaptiveCuckoo>(Facts {
     paper: "M. Mitzenmacher, S. Pontarelli, P. Reviriego, Adaptive cuckoo filters, ALENEX 2018",
     family: "fingerprints",
     needs: &["membership", "delete", "known-queries"],
-    meaning: "items are insertions minus removals; the rate is the false-positive rate of first queries",
+    meaning: "items are insertions minus removals; the rate is the false-positive rate of first queries; sizes \
+              include whole keys, of record-bytes bytes each",
     forms: &[Form::exact(SELECTOR, ABILITIES), Form::exact(BUCKETS, ABILITIES)],
     operations: &[change!(
         AdaptiveCuckoo,
@@ -385,6 +406,7 @@ pub static VARIANT: Variant = Variant::of::<AdaptiveCuckoo>(Facts {
         Param::integer("selector", 0, 8, "bits that say which fingerprint a slot has"),
         Param::integer("fingerprint", 1, MAX_FINGERPRINT as u64, "bits per fingerprint"),
         PARAM_KICKS.or(Preset::Integer(500)),
+        PARAM_RECORD,
     ],
     // Whole keys are kept in memory.
     reach: 500_000,

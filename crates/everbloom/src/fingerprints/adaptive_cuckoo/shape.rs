@@ -4,8 +4,9 @@ use smallvec::SmallVec;
 
 use super::{AdaptiveCuckoo, SELECTOR, VARIANT};
 use crate::hash::multiply_shift;
+use crate::parts::ledger;
 use crate::plan::cuckoo::PARAM_KICKS;
-use crate::plan::{MAX_CELLS, check_cells};
+use crate::plan::{MAX_CELLS, PARAM_RECORD, check_cells};
 use crate::theory::cuckoo as theory;
 use crate::variant::prelude::*;
 
@@ -50,10 +51,14 @@ impl Shape {
         self.selector + self.fingerprint
     }
 
-    /// P(a key that was not asked for before passes) at this load, 1 − (1 − 1/(2^f − 1))^{dα}.
+    /// P(a key that was not asked for before passes) at this load of all tables, 1 − (1 − α/(2^f − 1))^d.
     pub(super) fn fpr(&self, load: f64) -> f64 {
-        let values = libm::exp2(f64::from(self.fingerprint)) - 1.0;
-        theory::fpr(values, f64::from(self.tables * self.room) * load)
+        theory::fpr(self.values() / load, f64::from(self.tables * self.room))
+    }
+
+    /// The values of a fingerprint.
+    pub(super) fn values(&self) -> f64 {
+        libm::exp2(f64::from(self.fingerprint)) - 1.0
     }
 
     /// The first slot of each of a key's buckets.
@@ -117,7 +122,8 @@ impl Plan for AdaptiveCuckoo {
             if possible { buckets * each * (bits + f64::from(selector)) } else { f64::INFINITY }
         };
         let by_hand = set.is_some() && bits.is_some();
-        let (n, p) = request.items_unless(by_hand, |n, p| size(shaped(n, p)))?;
+        let all = |n: u64, p: f64| size(shaped(n, p)) + keys(request, n) as f64;
+        let (n, p) = request.items_unless(by_hand, all)?;
         let (buckets, bits) = shaped(n, p);
         if bits > f64::from(MAX_FINGERPRINT) {
             return Err(Error::parameter(format!(
@@ -136,6 +142,15 @@ impl Plan for AdaptiveCuckoo {
         let bits = shape.slots().saturating_mul(shape.width().into());
         Some(Expect::one_sided(shape.fpr(share), bits, Some((share, 0.0))))
     }
+
+    fn beside(request: &Request<'_>, _shape: &Shape, load: &Load) -> u64 {
+        keys(request, load.distinct)
+    }
+}
+
+/// Bits of the table of `n` whole keys, each with its count.
+fn keys(request: &Request<'_>, n: u64) -> u64 {
+    ledger::bits_of(n, request.whole(PARAM_RECORD.name).saturating_add(8))
 }
 
 /// The load that d tables are planned for, below the one at which they refuse keys.

@@ -271,6 +271,10 @@ impl Plan for Shifting {
         let fill = (theory::fill(m, throws), theory::fill_sd(m, throws));
         Some(Expect::one_sided(shape.fpr(load), shape.bits(), Some(fill)).probing(shape.k))
     }
+
+    fn beside(request: &Request<'_>, _shape: &Shape, load: &Load) -> u64 {
+        shape::tables(request.form(), load.distinct)
+    }
 }
 
 face!(Shifting: Insert, Remove, Count);
@@ -330,12 +334,16 @@ impl Filter for Shifting {
 
     fn describe(&self) -> Vec<Fact> {
         let bases = u64::from(self.probe.k());
+        // A key without a set is asked for in the regions that are in use, however many there is room for.
+        let regions = [fact("regions", self.masks.len() as u64), fact("most regions", self.most)];
         let (k, more) = match self.task() {
-            Task::Membership => (2 * bases, fact("hashes", bases + 1)),
-            Task::Association => (bases, fact("regions", self.most)),
-            Task::Multiplicity => (bases, fact("c", self.span)),
+            Task::Membership => (2 * bases, vec![fact("hashes", bases + 1)]),
+            Task::Association => (bases, regions.to_vec()),
+            Task::Multiplicity => (bases, vec![fact("c", self.span)]),
         };
-        vec![fact("m", self.probe.m()), fact("k", k), fact("reads", bases), more]
+        let mut facts = vec![fact("m", self.probe.m()), fact("k", k), fact("reads", bases)];
+        facts.extend(more);
+        facts
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {

@@ -2,6 +2,7 @@
 
 use super::Task;
 use crate::error::{Error, Result};
+use crate::parts::exact::Exact;
 use crate::plan::{Load, PARAM_K, PARAM_M, Request, check_cells};
 use crate::theory::bloom as theory;
 use crate::theory::shifting::{self, SPAN, any_of, each_of};
@@ -45,7 +46,8 @@ impl Shape {
                 _ => theory::best_k(m, n).min(MOST_K),
             })?;
         } else {
-            let bits = |n, p| (shape.sized(n, p, k).0 + span as f64) * f64::from(width);
+            let cells = |n, p| (shape.sized(n, p, k).0 + span as f64) * f64::from(width);
+            let bits = |n, p| cells(n, p) + tables(request.form(), n) as f64;
             let (n, p) = request.items_and_rate(bits)?;
             let (cells, k) = shape.sized(n, p, k);
             check_cells(n, p, cells)?;
@@ -102,6 +104,15 @@ impl Shape {
             Task::Association => theory::fpr_classic(m, n, k),
             Task::Multiplicity => any_of(theory::fpr_classic(m, n, k), self.span as f64),
         }
+    }
+}
+
+/// Bits of the exact tables of the counting forms: a number for each of `n` keys, and the copies in a set.
+pub(super) fn tables(form: &str, n: u64) -> u64 {
+    match form.strip_prefix("counting-").map(Task::of) {
+        Some(Task::Association) => Exact::bits_of(n.saturating_mul(2)),
+        Some(Task::Multiplicity) => Exact::bits_of(n),
+        _ => 0,
     }
 }
 

@@ -231,7 +231,9 @@ impl Plan for DynamicArray {
             let used = n.div_ceil(n.div_ceil(filters).max(1));
             (used.div_ceil(group) * group) as f64
         };
-        let (n, p) = request.items_and_rate(|n, p| flat(n, p).m as f64 * all(n))?;
+        let size =
+            |n: u64, p: f64| flat(n, p).m as f64 * all(n) + index(n, n.div_ceil(filters)) as f64;
+        let (n, p) = request.items_and_rate(size)?;
         let flat = flat(n, p);
         check_cells(n, p, flat.m as f64 * all(n))?;
         check_parts([flat])?;
@@ -258,6 +260,15 @@ impl Plan for DynamicArray {
         let fpr = if shape.verified { 0.0 } else { fpr };
         Some(Expect::one_sided(fpr, bits, Some(fill)).probing(flat.k))
     }
+
+    fn beside(_request: &Request<'_>, shape: &Shape, load: &Load) -> u64 {
+        index(load.distinct, shape.capacity)
+    }
+}
+
+/// Bits of the digests of `n` keys in filters of this capacity, which have room for all of theirs from the start.
+fn index(n: u64, capacity: u64) -> u64 {
+    n.div_ceil(capacity).max(1).saturating_mul(capacity).saturating_mul(128)
 }
 
 impl Stream for DynamicArray {
@@ -294,9 +305,13 @@ impl Filter for DynamicArray {
         if self.head.form == VERIFIED {
             return Rates::one_sided(self.head.collisions());
         }
-        let k = f64::from(self.probe.k());
-        let fills = self.groups.iter().flat_map(Group::fills);
-        let fpr = layers::any_passes(fills.map(|fill| libm::pow(fill, k)));
+        let (m, k) = (self.probe.m(), self.probe.k());
+        let rate = |group: &Group| {
+            let alone = || group.fills().into_iter().map(|fill| libm::pow(fill, f64::from(k)));
+            let shared = layers::any_shared(m, k, group.members.len(), |i| group.cells.get(i));
+            shared.unwrap_or_else(|| layers::any_passes(alone()))
+        };
+        let fpr = layers::any_passes(self.groups.iter().map(rate));
         Rates::one_sided((fpr + self.head.collisions()).min(1.0))
     }
 

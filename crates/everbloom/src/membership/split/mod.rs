@@ -28,6 +28,7 @@ use shape::{HASHED, MAX_ROWS, SEQUENTIAL};
 pub use shape::{Shape, hashed_rate, sequential_rate};
 
 use crate::error::agree;
+use crate::parts::layers::any_shared;
 use crate::parts::row::Row;
 use crate::plan::MAX_CELLS;
 use crate::probe::{Probe, multiply_shift};
@@ -121,7 +122,12 @@ impl Split {
         let rates = self.row_fills().map(|fill| libm::pow(fill, self.probe.k().into()));
         match self.head.form {
             HASHED => rates.sum::<f64>() / self.rows.len() as f64,
-            _ => sequential_rate(rates),
+            _ => {
+                let bit = |(j, row): (u32, &Row), i: u64| u64::from(row.bits.get(i)) << j;
+                let set = |i: u64| (0..).zip(&self.rows).fold(0, |mask, row| mask | bit(row, i));
+                let shared = any_shared(self.probe.m(), self.probe.k(), self.rows.len(), set);
+                shared.unwrap_or_else(|| sequential_rate(rates))
+            }
         }
     }
 

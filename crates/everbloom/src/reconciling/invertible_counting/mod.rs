@@ -31,6 +31,8 @@ mod cells;
 
 use cells::{Cells, cell_bits};
 
+pub use crate::filter::Differences;
+
 use crate::filter::Difference;
 use crate::parts::exact::Exact;
 use crate::parts::sum_cells::{form, param_k};
@@ -43,15 +45,6 @@ use crate::variant::prelude::*;
 /// Salts of what derives from a key's digest (the id) and from the id's (its check): beyond the probes.
 const ID: u64 = 1;
 const CHECK: u64 = 1 << 32;
-
-/// What two multisets do not share.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Differences {
-    /// Ids with how many more of them this side has; below zero, the other side.
-    pub ids: Vec<(u64, i64)>,
-    /// Cells whose counts are ambiguous, in the xor form: some differences of common elements are missing.
-    pub residue: u64,
-}
 
 /// A multiset in cells that can be subtracted from another's and read back. It is planned for the distinct elements in
 /// which two multisets differ, and for the share of all cases in which they fail to decode.
@@ -189,11 +182,22 @@ impl InvertibleCounting {
         least.max(0).cast_unsigned()
     }
 
-    /// Subtracts the other side's cells; the xor form keeps its table, too, to ask it for ids that only it has.
+    /// Subtracts the other side's cells; the xor form keeps its table, too, to ask it for ids that only it has. Elements
+    /// that both have equally often leave both tables: nothing of them is in the cells.
     pub fn subtract(&mut self, other: &InvertibleCounting) -> Result<()> {
         self.agree(other)?;
         self.cells.combine(&other.cells, -1);
         self.theirs = other.table.clone();
+        let alike: Vec<Digest> = self
+            .table
+            .iter()
+            .filter(|(id, times)| self.theirs.get(*id) == *times)
+            .map(|(id, _)| id)
+            .collect();
+        for id in alike {
+            self.table.set(id, 0);
+            self.theirs.set(id, 0);
+        }
         self.head.items = self.head.items.saturating_sub(other.head.items);
         Ok(())
     }
@@ -269,7 +273,8 @@ impl Plan for InvertibleCounting {
             Shape { slice: (m / u64::from(k)).max(1), k, sums, rate: None }
         } else {
             let slice = |d, p| (cells_for(d, p, k) / f64::from(k)).ceil();
-            let bits = |d, p| slice(d, p) * f64::from(k) * cell_bits(sums) as f64;
+            let cells = |d, p| slice(d, p) * f64::from(k) * cell_bits(sums) as f64;
+            let bits = |d, p| cells(d, p) + table_bits(sums, d) as f64;
             let (d, p) = request.items_and_rate(bits)?;
             Shape { slice: slice(d, p).min(MAX_CELLS as f64) as u64, k, sums, rate: Some(p) }
         };
@@ -287,6 +292,15 @@ impl Plan for InvertibleCounting {
         let fpr = theory::fpr_partitioned(slice, n, k);
         Some(Expect::one_sided(fpr, shape.bits(), Some(fill)).probing(shape.k))
     }
+
+    fn beside(_request: &Request<'_>, shape: &Shape, load: &Load) -> u64 {
+        table_bits(shape.sums, load.distinct)
+    }
+}
+
+/// Bits of the exact table of `n` distinct elements, of the form `xor`.
+fn table_bits(sums: bool, n: u64) -> u64 {
+    if sums { 0 } else { Exact::bits_of(n) }
 }
 
 impl Stream for InvertibleCounting {
@@ -347,12 +361,19 @@ impl Reconcile for InvertibleCounting {
         Ok(Box::new(difference))
     }
 
-    /// Ids of which this side has more, and the other side.
+    /// Ids of which this side has more, and the other side; all of them, or an error.
     fn decode(&self) -> Result<Difference> {
-        let (ours, theirs): (Vec<_>, Vec<_>) =
-            InvertibleCounting::decode(self)?.ids.into_iter().partition(|(_, more)| *more > 0);
+        let Differences { ids, residue } = InvertibleCounting::decode(self)?;
+        if residue > 0 {
+            return Err(self.undecodable());
+        }
+        let (ours, theirs): (Vec<_>, Vec<_>) = ids.into_iter().partition(|(_, more)| *more > 0);
         let ids = |side: Vec<(u64, i64)>| side.into_iter().map(|(id, _)| id).collect();
         Ok(Difference { ours: ids(ours), theirs: ids(theirs) })
+    }
+
+    fn differences(&self) -> Result<Differences> {
+        InvertibleCounting::decode(self)
     }
 
     fn estimate(&self) -> Result<u64> {

@@ -19,12 +19,13 @@
 //!
 //! A vector found at one level is found at every coarser one, and members at all. At distance c a member is found by
 //! some group with 1 − (1 − p^k)^L, p = P(two vectors share a bucket of width ω·2^θ); more often by false positives:
-//! coarse bits are ORs of many, so that the arrays are sized for the coarsest level, half of which is set.
+//! coarse bits are ORs of many, so that the arrays are sized for the coarsest level, half of which is set. Where members
+//! are close together all bits of the first array are, so that k' alone keeps the rate.
 //!
 //! **Slow:** a key is a vector, which is projected on L·k lines, and a query looks at every granularity.
 //!
 //! **Use it** when the distance that counts as near is only known at query time. **Don't** for one distance: then
-//! `locality-sensitive` needs a tenth of the bits.
+//! `locality-sensitive` needs a twentieth of the bits.
 
 mod shape;
 
@@ -35,7 +36,7 @@ use crate::error::agree;
 use crate::hash::{mix64, multiply_shift};
 use crate::parts::projections::{MAX_LEVELS, MAX_WIDTH, MIN_WIDTH, Projections};
 use crate::theory::bloom;
-use crate::theory::lsh::{and_or, collision};
+use crate::theory::lsh::{and_or, collision, crowding};
 use crate::variant::prelude::*;
 
 use super::locality_sensitive::example;
@@ -182,10 +183,21 @@ impl MultiGranularity {
         })
     }
 
-    /// P(a vector far from all members is found) at a level, from the bits as they are.
+    /// P(a vector that is near no member at a level is found there), from where the members are, by the bits as they are.
     pub fn rate(&self, level: u32) -> f64 {
-        let [bits, verify] = self.fills(level);
-        self.shape().rate(bits, verify)
+        let level = level.min(self.levels - 1);
+        let [_, verify] = self.fills(level);
+        let coarse = self.bits.len() >> level;
+        let set = (0..coarse).filter(|at| self.bits.ones_in(at << level, 1 << level) > 0).count();
+        let lines = f64::from(self.lines.functions());
+        self.shape().rate(crowding(self.distinct() * lines, set as u64, coarse), verify)
+    }
+
+    /// Distinct members, which vectors that came twice are not: as many as the places of the second array tell.
+    fn distinct(&self) -> f64 {
+        let (zeros, places) = (self.verify.zeros(), self.groups * self.checks);
+        let told = bloom::cardinality(zeros, self.verify.len(), places);
+        told.map_or(self.head.items as f64, |n| n.min(self.head.items as f64))
     }
 
     fn shape(&self) -> Shape {
@@ -256,7 +268,7 @@ impl Filter for MultiGranularity {
         Some(ones as f64 / (self.bits.len() + self.verify.len()) as f64)
     }
 
-    /// Of vectors whose buckets lie anywhere among the bits, at the coarsest level.
+    /// Of vectors near no member, from where the members are, at the coarsest level.
     fn now(&self) -> Rates {
         Rates::one_sided((self.rate(self.levels - 1) + self.head.collisions()).min(1.0))
     }

@@ -28,14 +28,15 @@ impl Shape {
 impl Plan for MultiGranularity {
     type Shape = Shape;
 
-    /// Half of the coarsest level set, in both arrays: then each of the k + k' places halves a group's rate.
+    /// Half of the coarsest level set, in both arrays: then each of the k' places halves a group's rate. The k bits need
+    /// not, since all are set where members are close together.
     fn plan(request: &Request<'_>) -> Result<Shape> {
         let number = |name: &str| request.whole(name) as u32;
         let (k, groups) = (number("lines"), number("groups"));
         let (levels, width) = (number("levels"), request.number("width"));
         let sized = |n: u64, p: f64| {
             let one = -libm::expm1(libm::log1p(-p) / f64::from(groups));
-            let checks = (-libm::log2(one)).ceil().max(f64::from(k) + 1.0) as u32 - k;
+            let checks = (-libm::log2(one)).ceil().max(1.0) as u32;
             let array = |places: u32| {
                 let coarse =
                     n as f64 * f64::from(groups) * f64::from(places) / core::f64::consts::LN_2;
@@ -54,12 +55,12 @@ impl Plan for MultiGranularity {
         Ok(shape)
     }
 
-    /// Of vectors far from all members, which lie far from each other, too, at the coarsest level.
+    /// Of vectors near no member, from where all members are, at the coarsest level: of others, fewer pass.
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
         let throws =
             |places: u32| load.distinct as f64 * f64::from(shape.groups) * f64::from(places);
         let coarse = |m: u64, places| bloom::fill((m >> (shape.levels - 1)) as f64, throws(places));
-        let fpr = shape.rate(coarse(shape.m, shape.k), coarse(shape.verify, shape.checks));
+        let fpr = shape.rate(1.0, coarse(shape.verify, shape.checks));
         let part = |m: u64, places| {
             (m, (bloom::fill(m as f64, throws(places)), bloom::fill_sd(m as f64, throws(places))))
         };

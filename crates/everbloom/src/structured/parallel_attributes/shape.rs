@@ -1,6 +1,7 @@
 //! Counters for every attribute, and for the verification.
 
 use super::{COMPACT, ParallelAttributes};
+use crate::cells::Exact;
 use crate::parts::several::{expected_fill, flat_for};
 use crate::plan::{MAX_CELLS, Slices, check_cells};
 use crate::theory::bloom as theory;
@@ -52,7 +53,8 @@ impl Plan for ParallelAttributes {
         let (n, p) = request.items_and_rate(|n, p| {
             let all = attributes as f64 * cells(n, p);
             let flat = if compact { flat_for(n, p).m as f64 } else { 0.0 };
-            (all + flat) * f64::from(width)
+            let exact = if compact { 0 } else { Exact::bits_of(n) };
+            (all + flat) * f64::from(width) + exact as f64
         })?;
         let all = attributes as f64 * cells(n, p) * f64::from(width);
         check_cells(n, p, all)?;
@@ -70,5 +72,9 @@ impl Plan for ParallelAttributes {
         let bits = shape.bits() as u64;
         let fill = expected_fill(slices.chain(compact));
         Some(Expect::one_sided(fpr, bits, fill).probing(shape.slices.k))
+    }
+
+    fn beside(_request: &Request<'_>, shape: &Shape, load: &Load) -> u64 {
+        if shape.compact.is_some() { 0 } else { Exact::bits_of(load.distinct) }
     }
 }
