@@ -388,8 +388,12 @@ Examples:
 
 pub const MAN: &str = "\
 Examples:
-  # a page for man(1); read it with `man -l everbloom.1`
-  everbloom man > everbloom.1";
+  # the page of one verb, for man(1): `man -l build.1`
+  everbloom man build > build.1
+  # all verbs on one page
+  everbloom man > everbloom.1
+  # a page for each verb
+  mkdir pages && everbloom man -o pages";
 
 /// Examples of plans, and the needs there are.
 pub fn plan() -> String {

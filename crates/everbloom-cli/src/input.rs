@@ -15,10 +15,10 @@ use everbloom_records::{
     Bad, Column, Cr, Fault, Field, Grammar, Input, Keyed, Lines, MARK, Notice, Order, Time,
     unmarked, unpacked, watched,
 };
-use everbloom_report::number::integer_text;
 use tempfile::TempDir;
 
 use crate::args::{Rows, Text};
+use crate::output::integer_text;
 use crate::talk::{say, tell};
 use crate::{Result, Stop, progress};
 

@@ -1,12 +1,12 @@
 //! Data, on stdout. With `--json` a report is one value, spread over lines for whoever looks at it; records
 //! are a value each, on a line of its own, and what is said of all of them follows as the last line.
 
-use std::io::{self, BufWriter, StdoutLock, Write};
+use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write};
 use std::path::Path;
 
 use everbloom::{Error, Kind};
 use everbloom_report::Table;
-use everbloom_report::number::{bytes_text, integer_text, rate_text};
+use everbloom_report::number::{self, bytes_text, rate_text};
 use everbloom_report::terminal::wrapped;
 use serde_json::{Value, json};
 
@@ -34,6 +34,11 @@ pub fn print_bytes(bytes: &[u8]) -> Result<()> {
 /// Whether an output is stdout, as `-` says.
 pub fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
+}
+
+/// A whole number: its thousands apart where people look, plain where a program may read it.
+pub fn integer_text(value: u64) -> String {
+    if io::stdout().is_terminal() { number::integer_text(value) } else { value.to_string() }
 }
 
 /// Prints a report.

@@ -37,6 +37,8 @@ pub enum Form {
 pub const FILTER: Form = Form::Begins("a filter", &MAGIC);
 pub const SKETCH: Form = Form::Begins("a sketch", &rateless::MAGIC);
 pub const KMERS: Form = Form::Begins("an index of K-mers", &kmer::MAGIC);
+/// As roff pages begin that clap writes.
+pub const MANUAL: Form = Form::Begins("a manual page", b".ie ");
 const PICTURE: Form = Form::Begins("an SVG picture", b"<svg ");
 pub const UPDATE: Form = Form::Begins("a published version", published::MAGIC);
 pub const LATEST: Form = Form::Looks("a list of published versions", |path| {

@@ -159,6 +159,13 @@ fn closed_pipes_end_every_verb_quietly() {
         "catalog",
         "completions bash",
         "man",
+        "man build",
+        "formats",
+        "sample bloom -n 100",
+        "demo",
+        "tour",
+        "top keys",
+        "plan -n 1M -p 1% --csv",
         "--help",
         "check --help",
     ] {

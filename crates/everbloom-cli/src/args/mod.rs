@@ -9,6 +9,7 @@ mod foreign;
 mod groups;
 mod kmer;
 mod link;
+mod manual;
 mod parsers;
 mod published;
 mod revoked;
@@ -30,6 +31,7 @@ pub use foreign::{Export, Foreign, Formats, Import};
 pub use groups::page as group_page;
 pub use kmer::{Kmer, KmerAdd, KmerBuild, KmerInfo, KmerQuery, KmerVerb};
 pub use link::Link;
+pub use manual::Manual;
 pub use published::{Follow, Publish};
 pub use revoked::{
     Revoked, RevokedBuild, RevokedCheck, RevokedForm, RevokedProve, RevokedVerb, RevokedVerify,
@@ -160,9 +162,9 @@ pub enum Verb {
     Estimate(Estimate),
     /// Drop duplicate lines: print the lines of stdin that were not seen before.
     ///
-    /// By default the filter grows with the number of distinct lines and remembers them all (variant scalable). With
-    /// --window, memory is fixed and old lines are forgotten (variant stable). A few new lines are dropped, at the
-    /// rate -p; with --exact-check none are.
+    /// By default all lines are remembered by 16-byte digests, and no new line is dropped. With -p, filters remember them
+    /// in a tenth of the memory and drop that share of the new lines. With --window, memory is fixed and old lines are
+    /// forgotten.
     #[command(after_help = examples::DEDUPE)]
     Dedupe(Dedupe),
     /// Compare two files of keys, and exchange as little data as possible.
@@ -302,7 +304,7 @@ pub enum Verb {
         /// The shell.
         shell: clap_complete::Shell,
     },
-    /// Print the manual page.
+    /// Print the manual page, of one verb or of all.
     #[command(after_help = examples::MAN)]
-    Man,
+    Man(Manual),
 }

@@ -7,7 +7,7 @@ use everbloom::internals::plan::Goal;
 use everbloom_records::{Column, KeyType};
 
 use super::parsers::{column, delimiter, key_type};
-use crate::quantity;
+use crate::{Result, Stop, quantity};
 
 /// For every verb but those that print a file of another kind: what programs read.
 #[derive(clap::Args)]
@@ -69,8 +69,12 @@ pub struct Size {
 
 impl Size {
     /// What it means to the library.
-    pub fn goal(&self) -> Goal {
-        Goal { items: self.items, fpr: self.fpr, bits: self.memory, ..Goal::default() }
+    pub fn goal(&self) -> Result<Goal> {
+        if let (Some(_), Some(_), Some(_)) = (self.items, self.fpr, self.memory) {
+            let message = "-n, -p and --memory: give two of them; the third follows";
+            return Err(Stop::Error(message.to_owned()));
+        }
+        Ok(Goal { items: self.items, fpr: self.fpr, bits: self.memory, ..Goal::default() })
     }
 }
 

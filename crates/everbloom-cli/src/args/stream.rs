@@ -14,14 +14,15 @@ use crate::quantity;
 pub struct Dedupe {
     /// Files of lines, one after the other; none or `-` for stdin.
     pub files: Vec<PathBuf>,
-    /// Share of new lines that are wrongly dropped.
-    #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "0.001", allow_negative_numbers = true)]
-    pub fpr: f64,
+    /// Remember lines in filters alone, which take a tenth of the memory and wrongly drop this share of new lines. Default:
+    /// drop no new line while memory allows; with --window, --memory or --ttl: 0.1 %.
+    #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, allow_negative_numbers = true)]
+    pub fpr: Option<f64>,
     /// Remember this many of the latest lines, in fixed memory. Every repetition of one of them is dropped.
     #[arg(long, value_name = "LINES", value_parser = quantity::count, conflicts_with = "exact_check")]
     pub window: Option<u64>,
-    /// Remember all lines in at most this much memory, such as 100MB. If it is too little, new lines are dropped; the
-    /// command reports it.
+    /// Remember all lines in a filter of at most this much memory, such as 100MB. The command first says for how many
+    /// lines that is enough; beyond them it drops more new lines, and reports it.
     #[arg(long, value_name = "SIZE", value_parser = quantity::memory_bits, conflicts_with_all = ["window", "exact_check"])]
     pub memory: Option<u64>,
     /// Forget a line this long after it last occurred, in the unit of the times in the first column (see --time). Any
@@ -29,8 +30,8 @@ pub struct Dedupe {
     #[arg(long, value_name = "TIME", value_parser = quantity::count, requires = "time",
         conflicts_with_all = ["window", "memory", "exact_check"])]
     pub ttl: Option<u64>,
-    /// Drop no new line: lines that seem to be duplicates are looked up in the set of all digests (16 bytes plus the
-    /// overhead of a hash table for each distinct line).
+    /// Drop no new line, however much memory that takes: 16 bytes plus the overhead of a hash table for each distinct
+    /// line. The default stops at half of the free memory.
     #[arg(long)]
     pub exact_check: bool,
     #[command(flatten)]

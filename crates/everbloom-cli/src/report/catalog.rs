@@ -7,9 +7,10 @@ use everbloom::compact::times_bound;
 use everbloom::internals::filter::{EntryKind, FalseNegatives, Form, Range};
 use everbloom::internals::variant::Variant;
 use everbloom_report::Table;
-use everbloom_report::number::{integer_text, rate_text};
+use everbloom_report::number::rate_text;
 
 use crate::measure::{Measured, measure};
+use crate::output::integer_text;
 
 /// Keys in each measured filter.
 const ITEMS: u64 = 10_000;

@@ -82,7 +82,9 @@ pub fn info(filter: &dyn Filter) -> Value {
         (filter.facts(), filter.head(), filter.now(), filter.memory());
     let hex = format!("{:016x}", head.hasher.seed());
     let (seed, key_id) = if head.hasher.is_keyed() { (None, Some(hex)) } else { (Some(hex), None) };
-    let per_item = (head.items > 0).then(|| memory.total() as f64 / head.items as f64);
+    let keys = filter.fewer_keys();
+    let per_item = (head.items > 0)
+        .then(|| memory.total() as f64 / keys.unwrap_or(head.items as f64).max(1.0));
     json!({
         "slug": variant.slug,
         "entry": variant.entry,
@@ -90,6 +92,7 @@ pub fn info(filter: &dyn Filter) -> Value {
         "form": head.form,
         "shape": facts(filter.describe()),
         "items": head.items,
+        "different_keys": keys.map(f64::round),
         "refused": null,
         "bits": memory.total(),
         "bits_cells": memory.cells,

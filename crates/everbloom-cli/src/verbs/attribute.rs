@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use everbloom::Kind;
 use everbloom_report::json::bytes;
-use everbloom_report::number::{bytes_text, integer_text};
+use everbloom_report::number::bytes_text;
 use everbloom_tools::attribute::{Attribution, Collector};
 use everbloom_tools::capture;
 use serde_json::json;
 
 use crate::args::{AttributeBuild, AttributeFind, AttributeVerb};
 use crate::input::{self, Passes};
-use crate::output::{Output, print_json};
+use crate::output::{Output, integer_text, print_json};
 use crate::talk::{say, tell};
 use crate::{Outcome, Result, Stop};
 

@@ -11,13 +11,12 @@ use everbloom::internals::plan::Goal;
 use everbloom::internals::sample;
 use everbloom::internals::sample::{Sample, Style};
 use everbloom::internals::variant::Variant;
-use everbloom_report::number::integer_text;
 use everbloom_report::{Table, Times};
 use serde_json::json;
 
 use super::{build::find, opened};
 use crate::args::Bench;
-use crate::output::{Sheet, print, print_json};
+use crate::output::{Sheet, integer_text, print, print_json};
 use crate::{Outcome, Result, Stop};
 
 const ROUNDS: usize = 5;

@@ -5,14 +5,14 @@ use std::path::Path;
 
 use everbloom::{Error, Kind};
 use everbloom_records::{Cr, Grammar};
-use everbloom_report::number::{bytes_text, integer_text, rate_text};
+use everbloom_report::number::{bytes_text, rate_text};
 use everbloom_tools::breach::{Breached, Builder, Content, Hash};
 use serde_json::json;
 use zeroize::Zeroizing;
 
 use crate::args::{BreachBuild, BreachCheck, BreachVerb};
 use crate::input::{self, Passes};
-use crate::output::{Output, print_json};
+use crate::output::{Output, integer_text, print_json};
 use crate::talk::say;
 use crate::{Outcome, Result, Stop};
 

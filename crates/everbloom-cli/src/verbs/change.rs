@@ -6,13 +6,13 @@ use everbloom::internals::filter::{Count, Filter, Record};
 use everbloom::membership::ancestors::Hierarchy;
 use everbloom::{Bound, Error, Kind, Update};
 use everbloom_report::json::bytes;
-use everbloom_report::number::{integer_text, rate_text};
+use everbloom_report::number::rate_text;
 use serde_json::{Value as Json, json};
 
 use super::pairs::Pairs;
 use crate::args::{Add, Age, Change, Edit, Replacing, Secret};
 use crate::input::{self, Passes};
-use crate::output::print_json;
+use crate::output::{integer_text, print_json};
 use crate::report::rate;
 use crate::talk::{say, tell};
 use crate::target::changeable;

@@ -5,13 +5,13 @@ use std::path::Path;
 use everbloom::Filter;
 use everbloom::{Error, Kind};
 use everbloom_report::Table;
-use everbloom_report::number::{integer_text, rate_text};
+use everbloom_report::number::rate_text;
 use serde_json::json;
 
 use super::change::rate_now;
 use super::{mergeable, opened};
 use crate::args::{Estimate, Fold, Machine, Merge, Replacing};
-use crate::output::{print, print_json};
+use crate::output::{integer_text, print, print_json};
 use crate::report::unable::unable;
 use crate::report::{json as json_report, rate};
 use crate::talk::say;

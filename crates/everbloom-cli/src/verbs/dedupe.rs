@@ -3,31 +3,64 @@
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
+use everbloom::choose;
 use everbloom::decaying::Windowed;
 use everbloom::dedupe::{Dedupe as Stream, Remember, Sights};
-use everbloom::{Filter as _, Seen};
+use everbloom::{Filter as _, Goal, Seen};
 use everbloom_records::{Hashed, Kept, Lines, Order};
 use everbloom_report::json::bytes;
-use everbloom_report::number::{bytes_text, integer_text, rate_text};
+use everbloom_report::number::{bytes_text, rate_text};
 use serde_json::json;
 
 use crate::args::Dedupe;
 use crate::input::{self, Passes};
-use crate::output::{Output, output_error, print, print_bytes};
+use crate::output::{Output, integer_text, output_error, print, print_bytes};
 use crate::talk::say;
 use crate::{Outcome, Result, Stop};
 
+/// The share of new lines that are wrongly dropped, where no other is given.
+const RATE: f64 = 0.001;
+
 /// What is remembered, with a word for programs and one for people.
 fn meant(args: &Dedupe) -> Result<(Remember, &'static str, &'static str)> {
-    match (args.window, args.memory, args.exact_check) {
+    match (args.window, args.memory, args.fpr) {
         (Some(0), _, _) => Err(Stop::Error("--window 0: give at least 1 line".to_owned())),
         (Some(lines), _, _) => {
             Ok((Remember::Window(lines), "window", "the latest lines, in fixed memory"))
         }
         (None, Some(bits), _) => Ok((Remember::Within(bits), "all", "all lines, in fixed memory")),
-        (None, None, true) => Ok((Remember::Exact, "exact", "all lines, checked by their digests")),
-        (None, None, false) => Ok((Remember::All, "all", "all lines, in filters of growing size")),
+        _ if args.exact_check => Ok((Remember::Exact, "exact", EXACT)),
+        (None, None, Some(_)) => {
+            Ok((Remember::All, "all", "all lines, in filters of growing size"))
+        }
+        (None, None, None) => Ok((Remember::ExactWithin(free_bits() / 2), "exact", EXACT)),
     }
+}
+
+const EXACT: &str = "all lines, by their digests";
+
+/// The memory that nothing uses, where the system tells; else what small machines have.
+fn free_bits() -> u64 {
+    let told = std::fs::read_to_string("/proc/meminfo").ok();
+    let kilobytes = told.as_deref().and_then(|text| {
+        let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
+        line.split_whitespace().nth(1)?.parse::<u64>().ok()
+    });
+    kilobytes.map_or(1 << 33, |kilobytes| kilobytes * 1024 * 8)
+}
+
+/// What a filter of this size holds, before its first line is read: nobody knows yet how many will come.
+fn announce(bits: u64, fpr: f64) -> Result<()> {
+    let goal = Goal { bits: Some(bits), fpr: Some(fpr), ..Goal::default() };
+    let ranking = choose::rank_of(&goal, &[], Some("blocked"))?;
+    let lines = ranking.candidates.first().map_or(0, |c| c.items);
+    say!(
+        "{} is enough for {} distinct lines, of which {} are wrongly dropped; beyond that more are",
+        bytes_text(bits / 8),
+        integer_text(lines),
+        rate_text(fpr),
+    );
+    Ok(())
 }
 
 pub fn run(args: &Dedupe) -> Result<Outcome> {
@@ -37,8 +70,12 @@ pub fn run(args: &Dedupe) -> Result<Outcome> {
     if args.text.time {
         return Err(Stop::Error("--time: give --ttl, how long a line is remembered".to_owned()));
     }
-    let (remember, word, words) = meant(args)?;
-    let mut stream = Stream::new(remember, args.fpr)?;
+    let (remember, mut word, mut words) = meant(args)?;
+    let fpr = args.fpr.unwrap_or(RATE);
+    let mut stream = Stream::new(remember, fpr)?;
+    if let Remember::Within(bits) = remember {
+        announce(bits, fpr)?;
+    }
     let grammar = input::grammar(&args.text)?;
     let stdin = [PathBuf::from("-")];
     let files = if args.files.is_empty() { &stdin[..] } else { &args.files };
@@ -49,6 +86,9 @@ pub fn run(args: &Dedupe) -> Result<Outcome> {
             print_bytes(&input::header(&mut lines)?)?;
         }
         first_sights(args, lines, &mut stream)?;
+    }
+    if word == "exact" && !stream.is_exact() {
+        (word, words) = ("all", "all lines, the later ones in filters alone");
     }
     let wrong = stream.wrongly_dropped();
     if args.machine.json {
@@ -67,7 +107,7 @@ pub fn run(args: &Dedupe) -> Result<Outcome> {
         integer_text(stream.duplicates()),
         bytes_text(stream.bytes()),
     );
-    if stream.rate() > 1.5 * args.fpr {
+    if stream.rate() > 1.5 * fpr {
         say!(
             "everbloom: warning: {} of new lines are now dropped: give more --memory",
             rate_text(stream.rate())
@@ -84,7 +124,7 @@ fn within(args: &Dedupe, ttl: u64) -> Result<Outcome> {
     if ttl == 0 {
         return Err(Stop::Error("--ttl 0: give at least 1".to_owned()));
     }
-    let filter = Windowed::builder().items(LIVING).rate(args.fpr);
+    let filter = Windowed::builder().items(LIVING).rate(args.fpr.unwrap_or(RATE));
     let mut filter = filter.set("ttl", ttl).build()?;
     let stdin = [PathBuf::from("-")];
     let files = if args.files.is_empty() { &stdin[..] } else { &args.files };
@@ -173,7 +213,16 @@ fn first_sights(args: &Dedupe, mut lines: Lines, stream: &mut Stream) -> Result<
         hashed.keep(&mut block.lines);
     };
     lines.each_hashed_run(&hasher, Order::Kept, sort, |run: &mut [Block]| -> Result<()> {
+        let exact = stream.is_exact();
         stream.first_sights_of(run, |block| block.write(json))?;
+        if exact && !stream.is_exact() {
+            say!(
+                "after {} lines the digests take half of the free memory; from here on up to {} of new lines are \
+                 wrongly dropped; --exact-check goes on without",
+                integer_text(stream.keys()),
+                rate_text(args.fpr.unwrap_or(RATE)),
+            );
+        }
         // Whoever reads a live stream gets its lines as they come.
         let text = run.iter().try_for_each(|block| out.write_all(&block.text));
         text.and_then(|()| out.flush()).map_err(output_error)

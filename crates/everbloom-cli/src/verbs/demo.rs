@@ -8,13 +8,13 @@ use everbloom::internals::sample::{Sample, Style};
 use everbloom::internals::variant::Variant;
 use everbloom::membership::Bloom;
 use everbloom_report::Table;
-use everbloom_report::number::{integer_text, rate_text};
+use everbloom_report::number::rate_text;
 use everbloom_report::terminal::{Point, curve};
 use serde_json::{Value, json};
 
 use crate::args::Demo;
 use crate::measure::{Measured, RATE, measure};
-use crate::output::{print, print_json};
+use crate::output::{integer_text, print, print_json};
 use crate::{Outcome, Result};
 
 const WORDS: u64 = 20_000;

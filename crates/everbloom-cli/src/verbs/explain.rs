@@ -6,14 +6,14 @@ use everbloom::internals::filter::{
 use everbloom::internals::hash::Digest;
 use everbloom_records::KeyType;
 use everbloom_report::json::bytes;
-use everbloom_report::number::{integer_text, rate_text};
+use everbloom_report::number::rate_text;
 use everbloom_report::terminal::wrapped;
 use everbloom_report::{Drawing, Panel, Stroke, svg};
 use serde_json::{Value, json};
 
 use super::opened;
 use crate::args::Explain;
-use crate::output::{print, print_json};
+use crate::output::{integer_text, print, print_json};
 use crate::report::{json, rate};
 use crate::target::Target;
 use crate::{Outcome, Result, Stop, reading};

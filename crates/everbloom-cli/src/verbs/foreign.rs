@@ -8,13 +8,13 @@ use everbloom::internals::file::MAGIC;
 use everbloom::internals::filter::{Answer, Detail, Filter};
 use everbloom::{Error, Kind, Limits};
 use everbloom_formats::{FORMATS, Fit, Foreign, Format, Hints, KeyAs, Part};
-use everbloom_report::number::{bytes_text, integer_text, rate_text};
+use everbloom_report::number::{bytes_text, rate_text};
 use everbloom_report::{Table, groups, terminal};
 use serde_json::json;
 
 use crate::args::{self, Build, Check, Export, Formats, Import, Info};
 use crate::input::{self, Passes, some_keys};
-use crate::output::{Output, Sheet, facts, print, print_json};
+use crate::output::{Output, Sheet, facts, integer_text, print, print_json};
 use crate::report::answers::{self, of_each, show};
 use crate::report::json as report;
 use crate::talk::say;

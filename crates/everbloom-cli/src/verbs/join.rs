@@ -10,7 +10,7 @@ use everbloom::exchange::{Limits, Party, Traffic, run as exchange};
 use everbloom::internals::filter::{Filter, Record, Verdict};
 use everbloom_records::{Column, Cr, Grammar, Keyed, Lines, Order};
 use everbloom_report::json::bytes;
-use everbloom_report::number::{bytes_text, integer_text};
+use everbloom_report::number::bytes_text;
 use everbloom_tools::join::{Survey, Surveyed, Surveyor, best_rate};
 use everbloom_tools::sync::STREAMED;
 use everbloom_tools::wire::{Channel, Place};
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use super::line::{limits, reach, served, words};
 use crate::args::{self, Join};
 use crate::input::{self, Passes};
-use crate::output::{Output, output_error};
+use crate::output::{Output, integer_text, output_error};
 use crate::talk::say;
 use crate::{Outcome, Result, Stop};
 

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use everbloom_report::Table;
 use everbloom_report::json::bytes;
-use everbloom_report::number::{bytes_text, integer_text, rate_text};
+use everbloom_report::number::{bytes_text, rate_text};
 use everbloom_tools::kmer::{Found, Group, Index, New, Shape, each_sequence};
 use serde_json::{Value, json};
 
 use crate::args::{KmerAdd, KmerBuild, KmerInfo, KmerQuery, KmerVerb};
 use crate::input;
-use crate::output::{Output, print, print_json};
+use crate::output::{Output, integer_text, print, print_json};
 use crate::talk::say;
 use crate::target::{KMERS, Target};
 use crate::{Outcome, Result, Stop};

@@ -6,14 +6,14 @@ use std::io::{BufReader, Write as _};
 use std::path::{Path, PathBuf};
 
 use everbloom_report::json::bytes;
-use everbloom_report::number::{bytes_text, integer_text};
+use everbloom_report::number::bytes_text;
 use everbloom_tools::chunks::Cut;
 use everbloom_tools::known::{self, Digests, Parts, Sum, each_sum, sha256};
 use serde_json::{Value, json};
 
 use crate::args::Known;
 use crate::input;
-use crate::output::Output;
+use crate::output::{Output, integer_text};
 use crate::talk::say;
 use crate::target::{FILTER, Target};
 use crate::{Outcome, Result, Stop};

@@ -8,13 +8,12 @@ use std::path::Path;
 use everbloom::Error;
 use everbloom::structured::Clk;
 use everbloom_records::Grammar;
-use everbloom_report::number::integer_text;
 use everbloom_tools::link::{Encoder, Linker, Pair, Rows, Schema, header, precision_and_recall};
 use serde_json::{Value, json};
 
 use crate::args::Link;
 use crate::input::{self, Passes};
-use crate::output::{Output, print_json};
+use crate::output::{Output, integer_text, print_json};
 use crate::talk::say;
 use crate::target::{FILTER, Target};
 use crate::{Outcome, Result, Stop};

@@ -96,7 +96,7 @@ pub fn run(args: Args) -> Result<Outcome> {
         Verb::Demo(args) => demo::run(&args),
         Verb::Tour => tour::run(),
         Verb::Completions { shell } => shell::completions(shell),
-        Verb::Man => shell::man(),
+        Verb::Man(args) => shell::man(&args),
     }
 }
 

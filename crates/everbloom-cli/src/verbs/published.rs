@@ -7,13 +7,13 @@ use std::time::Duration;
 use everbloom::Error;
 use everbloom::exchange::rateless::Set;
 use everbloom_records::Grammar;
-use everbloom_report::number::{bytes_text, integer_text};
+use everbloom_report::number::bytes_text;
 use everbloom_tools::published::{Feed, Follower, MOST, Shape, Source, Took};
 use serde_json::json;
 
 use crate::args::{Follow, Publish};
 use crate::input;
-use crate::output::print_json;
+use crate::output::{integer_text, print_json};
 use crate::talk::say;
 use crate::target::{FOLLOWED, LATEST, Target, UPDATE};
 use crate::{Outcome, Result, Stop};

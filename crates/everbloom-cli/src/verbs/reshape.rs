@@ -3,14 +3,14 @@
 use everbloom::catalog::{Operation, Takes};
 use everbloom::internals::filter::Filter;
 use everbloom::{Error, Kind};
-use everbloom_report::number::{bytes_text, integer_text};
+use everbloom_report::number::bytes_text;
 use serde_json::json;
 
 use super::change::{rate_now, updated};
 use super::opened;
 use crate::args::Reshape;
 use crate::input::{self, Passes};
-use crate::output::print_json;
+use crate::output::{integer_text, print_json};
 use crate::report::rate;
 use crate::talk::say;
 use crate::target::Target;

@@ -7,7 +7,7 @@ use everbloom::Error;
 use everbloom_formats::Format;
 use everbloom_records::{Cr, Grammar};
 use everbloom_report::json::bytes;
-use everbloom_report::number::{bytes_text, integer_text};
+use everbloom_report::number::bytes_text;
 use everbloom_tools::revoked::{
     CASCADE, MANIFEST, Proof, REVOKED, Revocations, Status, Tree, VALID, serial, to_hex,
 };
@@ -17,7 +17,7 @@ use crate::args::{
     RevokedBuild, RevokedCheck, RevokedForm, RevokedProve, RevokedVerb, RevokedVerify,
 };
 use crate::input::{self, Passes};
-use crate::output::{Output, print, print_json};
+use crate::output::{Output, integer_text, print, print_json};
 use crate::talk::say;
 use crate::target::{FILTER, Form, PROOF, REVOCATIONS, Target};
 use crate::{Outcome, Result, Stop};

@@ -15,7 +15,7 @@ use everbloom::secure::{Secret, random};
 use everbloom::{Error, Filter};
 use everbloom_records::{Cr, Grammar};
 use everbloom_report::json::bytes;
-use everbloom_report::number::{bytes_text, integer_text, rate_text};
+use everbloom_report::number::{bytes_text, rate_text};
 use serde_json::{Value, json};
 
 use crate::args::{
@@ -23,7 +23,7 @@ use crate::args::{
     QueryFinish, QuerySetup, QueryVerb, SecureVerb,
 };
 use crate::input::{self, Passes};
-use crate::output::{Output, print_json};
+use crate::output::{Output, integer_text, print_json};
 use crate::talk::say;
 use crate::target::{MESSAGE, Target};
 use crate::{Outcome, Result, Stop};

@@ -6,8 +6,8 @@ use everbloom::internals::variant::{Source, Variant};
 use everbloom::weighted::bloom_paradox::select;
 use everbloom::{Error, Kind};
 use everbloom_records::Lines;
-use everbloom_report::number::integer_text;
 
+use crate::output::integer_text;
 use crate::talk::say;
 use crate::{Result, Stop};
 

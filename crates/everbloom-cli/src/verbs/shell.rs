@@ -1,15 +1,18 @@
 //! `everbloom completions`, `man`: what a shell and a manual reader need, from the arguments themselves.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, CommandFactory as _};
 use everbloom::catalog::VARIANTS;
 use everbloom::internals::filter::NEEDS;
 use everbloom::internals::variant::Variant;
+use everbloom_report::suggest;
 
-use crate::args::Args;
+use crate::args::{Args, Machine, Manual};
 use crate::output::print;
+use crate::target::{MANUAL, Target};
 use crate::{Outcome, Result, Stop};
 
 pub fn completions(shell: clap_complete::Shell) -> Result<Outcome> {
@@ -46,16 +49,53 @@ fn with_names(command: Command) -> Command {
         .mut_subcommand("sample", |sample| sample.mut_arg("slug", kind))
 }
 
-/// One page with every verb, so that `everbloom man | man -l -` shows all there is.
-pub fn man() -> Result<Outcome> {
-    let mut page = Vec::new();
-    let failed = |e: std::io::Error| Stop::Error(format!("cannot write the manual: {e}"));
+/// One page with every verb, so that `everbloom man | man -l -` shows all there is; the page of one verb; or a file each.
+pub fn man(args: &Manual) -> Result<Outcome> {
     let mut command = Args::command();
     command.build();
-    clap_mangen::Man::new(command.clone()).render(&mut page).map_err(failed)?;
-    for verb in command.get_subcommands().filter(|c| c.get_name() != "help") {
-        clap_mangen::Man::new(verb.clone()).render(&mut page).map_err(failed)?;
+    if let Some(folder) = &args.output {
+        return manuals(args, folder, &command);
+    }
+    let verbs: Vec<&Command> = verbs(&command).collect();
+    let mut page = Vec::new();
+    match &args.verb {
+        None => {
+            render(&command, &mut page)?;
+            verbs.iter().try_for_each(|verb| render(verb, &mut page))?;
+        }
+        Some(name) => {
+            let verb = verbs.iter().find(|verb| verb.get_name() == name).ok_or_else(|| {
+                let names = verbs.iter().map(|verb| verb.get_name());
+                let instead =
+                    suggest::instead(name, names, || "`everbloom help` lists them".into());
+                Stop::Error(format!("there is no verb {name}: {instead}"))
+            })?;
+            render(verb, &mut page)?;
+        }
     }
     print(&String::from_utf8_lossy(&page))?;
+    Ok(Outcome::Some)
+}
+
+fn verbs(command: &Command) -> impl Iterator<Item = &Command> {
+    command.get_subcommands().filter(|verb| verb.get_name() != "help")
+}
+
+fn render(command: &Command, page: &mut Vec<u8>) -> Result<()> {
+    let failed = |e: std::io::Error| Stop::Error(format!("cannot write the manual: {e}"));
+    clap_mangen::Man::new(command.clone()).render(page).map_err(failed)
+}
+
+/// Writes a page for the command and one for each verb.
+fn manuals(args: &Manual, folder: &Path, command: &Command) -> Result<Outcome> {
+    let named = verbs(command).map(|verb| (format!("everbloom-{}.1", verb.get_name()), verb));
+    let machine = Machine { json: false };
+    for (name, command) in named.chain([("everbloom.1".to_owned(), command)]) {
+        let how = (&args.replacing, &machine);
+        let target = Target::file(&folder.join(name), MANUAL, how, [])?;
+        let mut page = Vec::new();
+        render(command, &mut page)?;
+        target.write(&page)?;
+    }
     Ok(Outcome::Some)
 }

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use everbloom_report::json::bytes;
-use everbloom_report::number::{bytes_text, integer_text};
+use everbloom_report::number::bytes_text;
 use everbloom_tools::chunks::Cut;
 use everbloom_tools::similar::{self, BITS};
 use serde_json::json;
@@ -13,7 +13,7 @@ use std::io::Write as _;
 
 use crate::args::Similar;
 use crate::input;
-use crate::output::Output;
+use crate::output::{Output, integer_text};
 use crate::talk::say;
 use crate::{Outcome, Result, Stop};
 

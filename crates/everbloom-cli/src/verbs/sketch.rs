@@ -2,11 +2,11 @@
 
 use everbloom::exchange::rateless::{Set, Sketch as Cells};
 use everbloom_records::KeyType;
-use everbloom_report::number::{bytes_text, integer_text};
+use everbloom_report::number::bytes_text;
 use serde_json::json;
 
 use crate::args::Sketch;
-use crate::output::print_json;
+use crate::output::{integer_text, print_json};
 use crate::talk::say;
 use crate::target::{SKETCH, Target};
 use crate::{Outcome, Result, Stop, input};

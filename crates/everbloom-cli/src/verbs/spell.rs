@@ -7,7 +7,7 @@ use everbloom::Bloom;
 use everbloom::prelude::Face as _;
 use everbloom_records::Grammar;
 use everbloom_report::json::bytes;
-use everbloom_report::number::{bytes_text, integer_text, rate_text};
+use everbloom_report::number::{bytes_text, rate_text};
 use everbloom_tools::spell::hunspell::Expansion;
 use everbloom_tools::spell::hyphenate::{FileTable, Hyphenator, Patterns, Table};
 use everbloom_tools::spell::{Source, Speller};
@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::args::Spell;
 use crate::input::{self, Passes};
-use crate::output::Output;
+use crate::output::{Output, integer_text};
 use crate::talk::say;
 use crate::{Outcome, Result, Stop};
 

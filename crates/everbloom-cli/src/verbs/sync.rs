@@ -6,7 +6,7 @@ use everbloom::exchange::rateless::Set;
 use everbloom::exchange::{Limits, Party};
 use everbloom_records::Grammar;
 use everbloom_report::json::bytes;
-use everbloom_report::number::{bytes_text, integer_text, rate_text};
+use everbloom_report::number::{bytes_text, rate_text};
 use everbloom_tools::sync::approximate::{Asker, Teller};
 use everbloom_tools::sync::{
     Exchange, Folder, LIMITS, Learned, Plan, STREAMED, append, hold, one_line_each, seek, shown,
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::line::{answering, limits, patience, reach, served, words};
 use crate::args::{Sync, Way};
 use crate::input;
-use crate::output::{print_bytes, print_json};
+use crate::output::{integer_text, print_bytes, print_json};
 use crate::talk::say;
 use crate::{Outcome, Result, Stop};
 

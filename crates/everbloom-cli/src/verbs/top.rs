@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use everbloom::{Error, Kind};
 use everbloom_records::Grammar;
 use everbloom_report::json::bytes;
-use everbloom_report::number::{bytes_text, integer_text, rate_text};
+use everbloom_report::number::{bytes_text, rate_text};
 use everbloom_tools::capture::{self, Flow as Capture};
 use everbloom_tools::top::flow_counters::{Flow, FlowCounters};
 use everbloom_tools::top::global_iceberg::Collector;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::args::Top;
 use crate::input::{self, Passes};
-use crate::output::Output;
+use crate::output::{Output, integer_text};
 use crate::talk::say;
 use crate::target::{FILTER, Target};
 use crate::{Outcome, Result, Stop};

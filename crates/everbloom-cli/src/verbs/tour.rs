@@ -7,12 +7,12 @@ use std::path::Path;
 use std::process::Command;
 
 use everbloom::internals::filter::Filter;
-use everbloom_report::number::{integer_text, rate_text};
+use everbloom_report::number::rate_text;
 use everbloom_report::terminal;
 use tempfile::TempDir;
 
 use super::{demo, opened};
-use crate::output::print;
+use crate::output::{integer_text, print};
 use crate::{Outcome, Result, Stop};
 
 /// What a chapter is made of.

@@ -36,9 +36,10 @@ impl Candidate {
         self.expect.fnr > 0.0
     }
 
-    /// Whether it is built from all its keys at once and takes none later.
+    /// Whether it is built from all its keys at once: it takes none later, or not at the planned rate.
     pub fn is_built_once(&self) -> bool {
-        !self.form.abilities.contains(&Ability::Insert)
+        let fixed = self.variant.needs.contains(&"static");
+        fixed || !self.form.abilities.contains(&Ability::Insert)
     }
 
     /// Its bits as a multiple of the lower bound; `None` for filters with false negatives or without

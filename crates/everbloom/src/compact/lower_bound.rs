@@ -46,7 +46,11 @@ pub fn times_bound(filter: &dyn Filter) -> Option<f64> {
         return None;
     }
     let passing = now.fpr? + now.undecided.unwrap_or(0.0);
-    bound::times_bound(filter.memory().total() as f64, filter.head().items as f64, passing)
+    // The bound is about different keys.
+    let keys = filter.fewer_keys().unwrap_or(filter.len() as f64);
+    let times = bound::times_bound(filter.memory().total() as f64, keys, passing);
+    // Nothing is below the bound: what seems to be holds repetitions that its cells do not show.
+    times.filter(|times| *times >= 1.0)
 }
 
 /// The list entry.

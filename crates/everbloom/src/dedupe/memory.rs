@@ -19,6 +19,8 @@ const GROWTH: u64 = 4;
 const PARTS: u64 = 4;
 /// The least number of keys between two looks at the rate, all shards together.
 const LOOK: u64 = 4096;
+/// Bytes of a digest in a table, with the table's control byte.
+const DIGEST: u64 = 17;
 /// Keys that are looked up at once.
 const CHUNK: usize = 1024;
 
@@ -45,7 +47,7 @@ impl Plans {
     /// Keys that a filter takes before a larger one follows it.
     fn room(&self, number: usize) -> u64 {
         match self.remember {
-            Remember::All | Remember::Exact => {
+            Remember::All | Remember::Exact | Remember::ExactWithin(_) => {
                 (FIRST / self.shards).saturating_mul(GROWTH.saturating_pow(number as u32))
             }
             Remember::Within(_) | Remember::Window(_) => u64::MAX,
@@ -55,7 +57,7 @@ impl Plans {
     fn goal(&self, number: usize) -> Goal {
         let goal = match self.remember {
             // The rates are a geometric series, whose sum is the rate of all.
-            Remember::All | Remember::Exact => {
+            Remember::All | Remember::Exact | Remember::ExactWithin(_) => {
                 Goal::new(self.room(number), self.fpr / libm::exp2(number as f64 + 1.0))
             }
             Remember::Within(bits) => {
@@ -161,13 +163,17 @@ impl Filters {
 #[derive(Clone, Debug)]
 pub(super) struct Memory {
     filters: Filters,
-    /// All of them, where nothing new may be dropped.
+    /// All of them, while nothing new may be dropped.
     digests: Option<HashSet<Digest>>,
+    /// From this many digests on there are none: the filters alone decide.
+    most_digests: u64,
     keys: u64,
-    /// New keys that were taken for seen, estimated up to the last look at the rate.
+    /// New keys that were taken for seen, estimated up to the last look at the rate, and the rate then.
     wrong: f64,
-    /// First sights since then.
+    rate: f64,
+    /// First sights and other keys since then.
     since: u64,
+    seen: u64,
     /// How many keys there are by the next look, and the least number between two.
     next_look: u64,
     look: u64,
@@ -176,9 +182,30 @@ pub(super) struct Memory {
 impl Memory {
     /// An empty memory for one of the shards.
     pub(super) fn new(plans: &Arc<Plans>) -> Result<Self> {
-        let digests = (plans.remember == Remember::Exact).then(HashSet::new);
+        let most_digests = match plans.remember {
+            Remember::Exact => u64::MAX,
+            Remember::ExactWithin(bits) => (bits / (8 * DIGEST)) / plans.shards,
+            _ => 0,
+        };
+        let digests = (most_digests > 0).then(HashSet::new);
         let (filters, look) = (Filters::new(Arc::clone(plans))?, LOOK / plans.shards);
-        Ok(Self { filters, digests, keys: 0, wrong: 0.0, since: 0, next_look: look, look })
+        Ok(Self {
+            filters,
+            digests,
+            most_digests,
+            keys: 0,
+            wrong: 0.0,
+            rate: 0.0,
+            since: 0,
+            seen: 0,
+            next_look: look,
+            look,
+        })
+    }
+
+    /// Whether nothing new is dropped.
+    pub(super) fn is_exact(&self) -> bool {
+        self.digests.is_some()
     }
 
     /// Writes for each key, in their order, whether it is new; `new` is as long as `digests`.
@@ -201,6 +228,11 @@ impl Memory {
                 for (digest, new) in digests.iter().zip(&mut *new) {
                     *new |= all.insert(*digest);
                 }
+                if all.len() as u64 >= self.most_digests {
+                    // The filters know all keys, too: without digests they err at their rate.
+                    self.digests = None;
+                    self.rate = self.filters.rate();
+                }
             }
             self.count(new);
             done = end;
@@ -220,33 +252,36 @@ impl Memory {
         }
         self.keys += new.len() as u64;
         self.since += first;
+        self.seen += new.len() as u64 - first;
         // To tell its rate a filter goes through its cells: rarely, as it grows.
         if self.keys >= self.next_look {
-            (self.wrong, self.since) = (self.wrongly_dropped(), 0);
+            (self.wrong, self.rate) = (self.wrongly_dropped(), self.rate());
+            (self.since, self.seen) = (0, 0);
             self.next_look = self.keys + self.look.max(self.keys / 8);
         }
     }
 
     /// How many keys were taken for seen and were new, estimated from the filters' rates over time.
     pub(super) fn wrongly_dropped(&self) -> f64 {
-        if self.digests.is_some() {
+        if self.is_exact() {
             return 0.0;
         }
-        // Of the new keys, a share of the rate was taken for seen: new = kept/(1 − f).
-        let f = self.filters.rate();
-        self.wrong + self.since as f64 * f / (1.0 - f).max(1e-9)
+        // Of the new keys, a share of the rate was taken for seen: new = kept/(1 − f). The rate grew meanwhile, and no more
+        // were dropped than were.
+        let f = (self.rate + self.filters.rate()) / 2.0;
+        let wrong = self.since as f64 * f / (1.0 - f).max(1e-9);
+        self.wrong + wrong.min(self.seen as f64)
     }
 
     /// The share of new keys that is taken for seen now.
     pub(super) fn rate(&self) -> f64 {
-        if self.digests.is_some() { 0.0 } else { self.filters.rate() }
+        if self.is_exact() { 0.0 } else { self.filters.rate() }
     }
 
     /// Bytes of memory in use.
     pub(super) fn bytes(&self) -> u64 {
         let bits: u64 = self.filters.filters.iter().map(|filter| filter.memory().total()).sum();
-        // A digest and the table's control byte.
-        let digests = self.digests.as_ref().map_or(0, |digests| digests.capacity() as u64 * 17);
+        let digests = self.digests.as_ref().map_or(0, |digests| digests.capacity() as u64 * DIGEST);
         bits / 8 + digests
     }
 }

@@ -6,6 +6,7 @@
 //! | [`Remember::Within`] | all keys, in a filter of fixed size | at the rate, and more once it is full | never |
 //! | [`Remember::Window`] | the latest keys, in fixed memory | at the rate | when it is older than the window |
 //! | [`Remember::Exact`] | all keys, and their 128-bit digests | never | never |
+//! | [`Remember::ExactWithin`] | all keys, and their digests while they fit | never, and at the rate once they don't fit | never |
 //!
 //! Keys are hashed once; what the filters hold is the first word of the digest, an integer, which many can be asked
 //! for at once ([`BlockedBloom::contains_many_into`](crate::membership::BlockedBloom::contains_many_into)).
@@ -55,13 +56,15 @@ pub enum Remember {
     Window(u64),
     /// All keys, in filters of growing size and by their digests.
     Exact,
+    /// The same while the digests take at most so many bits; then all keys, in filters alone.
+    ExactWithin(u64),
 }
 
 impl Remember {
     /// How many shards this is worth.
     fn shards(self) -> u64 {
         let worth = match self {
-            Self::All | Self::Exact => SHARDS,
+            Self::All | Self::Exact | Self::ExactWithin(_) => SHARDS,
             Self::Within(bits) => bits / WORTH_BITS,
             Self::Window(keys) => part_of_window(keys) / WORTH_KEYS,
         };
@@ -294,6 +297,11 @@ impl Dedupe {
         self.shards.iter().map(Memory::wrongly_dropped).sum()
     }
 
+    /// Whether no new key can be taken for seen now.
+    pub fn is_exact(&self) -> bool {
+        self.shards.iter().all(Memory::is_exact)
+    }
+
     /// The share of new keys that is taken for seen now.
     pub fn rate(&self) -> f64 {
         self.shards.iter().map(Memory::rate).sum::<f64>() / self.shards.len() as f64
@@ -328,7 +336,7 @@ mod tests {
 
     #[test]
     fn repetitions_are_never_first_sights_where_all_is_remembered() {
-        for remember in [Remember::All, Remember::Exact] {
+        for remember in [Remember::All, Remember::Exact, Remember::ExactWithin(1 << 22)] {
             let mut stream = Dedupe::new(remember, 0.05).expect("a rate");
             sights(&mut stream, 0..100_000);
             let again = sights(&mut stream, (0..100_000).rev());
@@ -429,6 +437,31 @@ mod tests {
             assert!(told == expected, "{remember:?}");
             assert_eq!((one.keys(), one.duplicates()), (many.keys(), many.duplicates()));
         }
+    }
+
+    #[test]
+    fn digests_are_dropped_where_they_take_too_much_memory() {
+        // Room for 1 MiB / 17 digests in all shards.
+        let (bits, rate) = (1u64 << 23, 0.2);
+        let mut stream = Dedupe::new(Remember::ExactWithin(bits), rate).expect("a rate");
+        sights(&mut stream, 0..30_000);
+        assert!(stream.is_exact());
+        assert_eq!((stream.duplicates(), stream.wrongly_dropped()), (0, 0.0));
+        sights(&mut stream, 30_000..300_000);
+        assert!(!stream.is_exact() && stream.bytes() < bits / 8);
+        let (truth, estimate) = (stream.duplicates() as f64, stream.wrongly_dropped());
+        assert!(truth > 1000.0 && truth < rate * 270_000.0, "{truth}");
+        assert!((estimate / truth - 1.0).abs() < 0.2, "{estimate}, truly {truth}");
+    }
+
+    #[test]
+    fn no_more_are_wrongly_dropped_than_are_dropped() {
+        let mut stream = Dedupe::new(Remember::Within(1 << 16), 0.001).expect("room");
+        let half_repeated = (0..200_000u64).map(|i| i / 2);
+        sights(&mut stream, half_repeated);
+        let truth = stream.duplicates() as f64 - 100_000.0;
+        assert!(stream.wrongly_dropped() <= stream.duplicates() as f64);
+        assert!(stream.wrongly_dropped() > 0.5 * truth, "{} of {truth}", stream.wrongly_dropped());
     }
 
     #[test]

@@ -184,6 +184,15 @@ impl dyn Filter {
         self.head().items
     }
 
+    /// The number of different keys, where the cells show that it is well below [`len`](Self::len): some were inserted more
+    /// than once.
+    pub fn fewer_keys(&self) -> Option<f64> {
+        let different = self.as_estimate()?.cardinality()?;
+        // Estimates scatter by a percent or two, in small filters by more.
+        let items = self.len() as f64;
+        (different < 0.9 * items - 6.0 * items.sqrt()).then_some(different)
+    }
+
     /// Whether nothing was inserted.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -13,13 +13,13 @@ use everbloom::internals::file::MAGIC as FILTER;
 use everbloom::{Error, Filter};
 use everbloom_records::{Grammar, KeyType};
 use everbloom_report::json::bytes;
-use everbloom_report::number::{bytes_text, integer_text};
+use everbloom_report::number::bytes_text;
 use serde_json::json;
 
 use super::opened;
 use crate::args::{Diff, Text};
 use crate::input;
-use crate::output::{print_bytes, print_json};
+use crate::output::{integer_text, print_bytes, print_json};
 use crate::talk::{say, tell};
 use crate::{Outcome, Result, Stop, reading};
 

@@ -8,11 +8,11 @@ use everbloom::internals::filter::{
     Answer, Detail, Difference, Differences, Filter, MergeLaw, Reconcile, ValueKind, Verdict,
 };
 use everbloom::{Error, Kind, Reading};
-use everbloom_report::number::integer_text;
 
 use super::{Told, grammar_beside, typed};
 use crate::args::Text;
 use crate::input::{self, Passes};
+use crate::output::integer_text;
 use crate::report::unable::unable;
 use crate::verbs::mergeable::number;
 use crate::verbs::sketch::incompatible_types;

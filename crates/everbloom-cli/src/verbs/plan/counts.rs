@@ -7,9 +7,9 @@ use everbloom::internals::plan::Goal;
 use everbloom::internals::sample::{Sample, Style};
 use everbloom::internals::variant::Variant;
 use everbloom::{Error, Kind};
-use everbloom_report::number::integer_text;
 
 use crate::args::Plan;
+use crate::output::integer_text;
 use crate::{Result, Stop};
 
 /// The parameter of counters that are as wide as they are told.

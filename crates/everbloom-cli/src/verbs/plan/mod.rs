@@ -8,7 +8,7 @@ use everbloom::choose::{Aim, Candidate, Lead, Ranking, Refusal, Why};
 use everbloom::internals::filter::{FalseNegatives, NEEDS};
 use everbloom::internals::plan::Goal;
 use everbloom::internals::variant::Variant;
-use everbloom_report::number::{bytes_text, integer_text, rate_text};
+use everbloom_report::number::{bytes_text, rate_text};
 use everbloom_report::terminal::wrapped;
 use everbloom_report::{Table, suggest};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ use curves::{curves, plot, svg};
 
 use super::build::find;
 use crate::args::Plan;
-use crate::output::{Sheet, print, print_json};
+use crate::output::{Sheet, integer_text, print, print_json};
 use crate::report::json as json_report;
 use crate::target::Target;
 use crate::{Outcome, Result, Stop, quantity};
@@ -81,7 +81,7 @@ pub fn run(args: &Plan) -> Result<Outcome> {
 
 /// What was typed, as a goal. Cells and probes are parameters of the variant, which not every one has.
 fn goal(args: &Plan) -> Result<Goal> {
-    let mut goal = args.size.goal();
+    let mut goal = args.size.goal()?;
     if (args.cells.is_some() || args.probes.is_some()) && args.kind.is_none() {
         return Err(Stop::Error(
             "-m and -k need a single variant: add --kind, such as --kind bloom".to_owned(),
