@@ -26,6 +26,7 @@ const JOBS: [(&str, &str, &[&str]); 9] = [
     ),
     ("check", "everbloom check keys.evb others", &["md5sum others"]),
     ("dedupe", "everbloom dedupe keys keys -q", &["sort -u keys keys", AWK]),
+    ("dedupe, filters", "everbloom dedupe keys keys -p 0.1% -q", &["sort -u keys keys", AWK]),
     ("dedupe, window", "everbloom dedupe keys keys --window 1M -q", &[AWK]),
     ("diff", "everbloom diff keys others -q", &["comm -3 <(sort keys) <(sort others)"]),
     ("join", "everbloom join keys others -q", &["join <(sort keys) <(sort others)"]),
