@@ -58,7 +58,7 @@ impl Form {
     fn name(self) -> String {
         match self {
             Form::Begins(name, _) | Form::Looks(name, _) => name.to_owned(),
-            Form::Foreign(format) => format!("a {} filter", format.name),
+            Form::Foreign(format) => format!("a filter of the format {}", format.name),
         }
     }
 

@@ -123,11 +123,11 @@ fn filters_of_other_libraries_are_taken_over_and_given_back() {
         let file = sample(name);
         place.ok(&format!("import {file} --format {format} -o a.evb"), "");
         assert_eq!(place.ok("check a.evb", &items()), items(), "{name}");
-        place.ok(&format!("export a.evb --format {format} -o b"), "");
+        place.ok(&format!("export a.evb --format {format} -o b --force"), "");
         assert_eq!(read(&place, "b"), std::fs::read(&file).unwrap(), "{name}");
         // It takes keys like any other filter, and the other software's reader finds them.
         place.ok("add a.evb", "another\n");
-        place.ok(&format!("export a.evb --format {format} -o b"), "");
+        place.ok(&format!("export a.evb --format {format} -o b --force"), "");
         assert_eq!(place.ok(&format!("check b --format {format}"), "another\n"), "another\n");
     }
 }
@@ -172,7 +172,7 @@ fn every_format_that_is_built_answers_for_its_keys() {
         .collect();
     assert!(built.len() > 15, "{built:?}");
     for name in built {
-        place.ok(&format!("build - -o x --format {name} --keys-as string"), &items());
+        place.ok(&format!("build - -o x --format {name} --keys-as string --force"), &items());
         let check = format!("check x --format {name} --keys-as string");
         assert_eq!(place.ok(&check, &items()), items(), "{name}");
         let others: String = (0..2000).map(|i| format!("absent-{i}\n")).collect();

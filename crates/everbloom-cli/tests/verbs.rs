@@ -627,7 +627,7 @@ fn a_byte_order_mark_is_no_part_of_the_first_key() {
         ("fa", format!(">s\n{}\n", "ACGTTGCATT".repeat(9))),
         ("sums", format!("{sum}  one\n")),
         ("aff", "SET UTF-8\nSFX S Y 1\nSFX S 0 s .\n".to_owned()),
-        ("dic", "apple/S\n".to_owned()),
+        ("dic", "1\napple/S\n".to_owned()),
         ("patterns", "hy3ph\n".to_owned()),
         ("exceptions", "ta-ble\n".to_owned()),
     ] {
