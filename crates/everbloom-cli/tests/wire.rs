@@ -262,7 +262,12 @@ fn folders_are_made_equal() {
         fs::write(place.path(name), text).expect("a file");
     }
     let run = place.over(&format!("sync a {}", place.url("b")));
-    assert_eq!((run.code, run.out.as_str()), (1, "< deep/\n< deep/y\n< x\n> w\n! z\n"), "{}", run.err);
+    assert_eq!(
+        (run.code, run.out.as_str()),
+        (1, "< deep/\n< deep/y\n< x\n> w\n! z\n"),
+        "{}",
+        run.err
+    );
     assert!(!place.path("a/w").exists());
     let run = place.over(&format!("sync a {} --send", place.url("b")));
     assert_eq!(run.code, 1, "z differs: {}", run.err);

@@ -137,7 +137,8 @@ pub fn header(mut text: Input<'static>, delimiter: u8) -> error::Result<(Vec<u8>
             }
             Ok(0) => return Ok((start, text)),
             Ok(_) if start.len() > HEADER => {
-                let message = "the first row of CSV is longer than 1 MiB: it has to name the columns";
+                let message =
+                    "the first row of CSV is longer than 1 MiB: it has to name the columns";
                 return Err(io::Error::new(io::ErrorKind::InvalidData, message).into());
             }
             Ok(read) => start.extend_from_slice(&buffer[..read]),

@@ -281,8 +281,10 @@ pub fn each_sum(mut list: impl BufRead, mut f: impl FnMut(&Sum, &[u8])) -> Resul
         let sum =
             text.get(..64).and_then(parse).filter(|_| matches!(text.get(64), None | Some(b' ')));
         let Some(sum) = sum else {
-            let message =
-                format!("line {}: not a SHA-256 and a name, as sha256sum prints them", number + 1u64);
+            let message = format!(
+                "line {}: not a SHA-256 and a name, as sha256sum prints them",
+                number + 1u64
+            );
             return Err(Error::new(Kind::BadRecord, message));
         };
         f(&sum, text.get(66..).unwrap_or_default());

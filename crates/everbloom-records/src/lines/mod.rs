@@ -162,7 +162,8 @@ impl Lines {
         for next in &mut self.next {
             next.prepare()?;
             if next.grammar.field != self.grammar.field {
-                let message = format!("its columns are in another order than those of {}", self.name);
+                let message =
+                    format!("its columns are in another order than those of {}", self.name);
                 let error = io::Error::new(io::ErrorKind::InvalidData, message);
                 return Err(Error::from(error).of(&next.name));
             }

@@ -121,8 +121,7 @@ fn records_without_end_are_refused_with_their_line() {
     let endless = || before().chain(zeros(3 * LONGEST));
     let csv = Field::Csv { column: Column::All, delimiter: b',' };
     let csv = Grammar { field: csv, ..Grammar::default() };
-    let refused =
-        |mut lines: Lines| lines.each(|_, _| Ok(())).expect_err("too long").to_string();
+    let refused = |mut lines: Lines| lines.each(|_, _| Ok(())).expect_err("too long").to_string();
     assert_eq!(
         refused(Lines::reader("text", endless(), Grammar::default())),
         "text: line 4: the line is longer than 64 MiB"

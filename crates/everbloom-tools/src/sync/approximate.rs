@@ -243,7 +243,10 @@ mod tests {
         assert!(asker().receive(&frame(END, b"x")).is_err());
         assert!(asker().receive(&frame(KEYS, b"\x09x")).is_err());
         assert!(asker().receive(&frame(KEYS, b"\x03ash\x03elm")).is_ok());
-        assert!(asker().receive(&frame(KEYS, b"\x03ash\x03elm\x03yew")).is_err(), "two were announced");
+        assert!(
+            asker().receive(&frame(KEYS, b"\x03ash\x03elm\x03yew")).is_err(),
+            "two were announced"
+        );
         assert!(asker().receive(&frame(KEYS, b"\x09chestnuts")).is_err(), "longer than announced");
         assert!(asker().receive(&[KEYS, 0, 0, 0, 4]).is_err(), "64 MiB of keys");
         assert!(asker().receive(&frame(SIZES, &[0; 16])).is_err(), "again");

@@ -182,7 +182,8 @@ impl<'a> Exchange<'a> {
             return Err(wrong());
         }
         let room = self.room.checked_sub(size).ok_or_else(|| {
-            let message = format!("{size} bytes, where {} more are taken: {{limit}} takes more", self.room);
+            let message =
+                format!("{size} bytes, where {} more are taken: {{limit}} takes more", self.room);
             Error::new(Kind::LimitExceeded { what: "total" }, message).context(entry.shown())
         });
         self.room = room?;
@@ -241,7 +242,11 @@ impl Role for Exchange<'_> {
             (State::Start | State::Asked, WANT) if !self.first => Ok(self.askable.room()),
             (State::Start | State::Asked, SEND) if !self.first => Ok(0),
             (State::Receiving, FILE) if self.wanted.is_empty() && self.given.is_none() => {
-                Err(if self.first { head.wrong("a file that was not asked for") } else { not_allowed() })
+                Err(if self.first {
+                    head.wrong("a file that was not asked for")
+                } else {
+                    not_allowed()
+                })
             }
             (State::Receiving, FILE) => Ok(8 + Stamp::BYTES as u64 + 32 + NAME),
             (State::Receiving, DATA) => {

@@ -69,7 +69,8 @@ fn plain(name: &str) -> &str {
 pub fn shown(name: &str) -> String {
     // Marks that turn the direction of what follows hide an extension.
     let obeyed = |c: char| {
-        c.is_control() || matches!(c, '\u{200E}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+        c.is_control()
+            || matches!(c, '\u{200E}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
     };
     let write = |c: char| match u32::from(c) {
         0x0A => "\\n".to_owned(),
@@ -168,7 +169,8 @@ impl Folder {
             plain(name).match_indices('/').map(|(end, _)| name[..end].to_owned()).collect()
         };
         let alone = |entry: &Entry| {
-            let mut names = beginnings(&entry.name).into_iter().chain([plain(&entry.name).to_owned()]);
+            let mut names =
+                beginnings(&entry.name).into_iter().chain([plain(&entry.name).to_owned()]);
             !names.any(|name| differ.contains(&name))
         };
         here.retain(alone);

@@ -41,8 +41,9 @@ fn lists_are_made_equal_over_a_pipe() {
 #[test]
 fn a_side_that_gives_nothing_away_takes_nothing_in() {
     let (mut here, mut there) = Channel::pair(PATIENCE).unwrap();
-    let far =
-        thread::spawn(move || hold(&mut there, set(5..100), None, LIMITS).map_err(|e| e.to_string()));
+    let far = thread::spawn(move || {
+        hold(&mut there, set(5..100), None, LIMITS).map_err(|e| e.to_string())
+    });
     let refused = seek(&mut here, set(0..100), true, LIMITS).unwrap_err().to_string();
     assert!(refused.contains("the other side says: the other side wants to add"), "{refused}");
     assert!(far.join().unwrap().unwrap_err().contains("has no permission"));
@@ -165,7 +166,16 @@ fn folders_are_made_equal_but_for_files_that_differ() {
     assert_eq!(came, ["c", "deep/", "deep/er/", "deep/er/d"]);
     assert_eq!(given, ["a", "empty/", "sub/", "sub/b"]);
     let all = [
-        "a", "c", "deep/", "deep/er/", "deep/er/d", "differs", "empty/", "kind", "same", "sub/",
+        "a",
+        "c",
+        "deep/",
+        "deep/er/",
+        "deep/er/d",
+        "differs",
+        "empty/",
+        "kind",
+        "same",
+        "sub/",
         "sub/b",
     ];
     assert_eq!(names(here.path()), all);
@@ -218,7 +228,8 @@ fn what_an_interrupted_transfer_leaves_is_not_sent_and_goes_with_the_next_one() 
         fs::write(path.join("0"), "half a fi").unwrap();
         fs::File::create(path.join("lock")).unwrap()
     };
-    let (left, living, young) = (aside(".everbloom-AAAA"), aside(".everbloom-BBBB"), aside(".everbloom-CCCC"));
+    let (left, living, young) =
+        (aside(".everbloom-AAAA"), aside(".everbloom-BBBB"), aside(".everbloom-CCCC"));
     let old = std::time::SystemTime::now() - Duration::from_secs(100);
     left.set_modified(old).unwrap();
     living.set_modified(old).unwrap();
@@ -289,15 +300,27 @@ fn files_are_bounded_by_what_was_announced() {
         (false, vec![begins(1, "ab")[..5].to_vec()], "was not allowed to"),
         (true, vec![long], "are due"),
         (true, vec![begins(1001, "ab")], "1001 bytes, where 1000 more are taken"),
-        (true, vec![begins(600, "ab"), frame(0x93, &[0; 600]), begins(600, "cd")], "what came is not"),
+        (
+            true,
+            vec![begins(600, "ab"), frame(0x93, &[0; 600]), begins(600, "cd")],
+            "what came is not",
+        ),
         (true, vec![begins(10, "ab"), piece], "at most 10 are due"),
-        (true, vec![begins(10, "ab"), frame(0x93, &[0; 5]), frame(0x93, &[0; 6])], "at most 5 are due"),
+        (
+            true,
+            vec![begins(10, "ab"), frame(0x93, &[0; 5]), frame(0x93, &[0; 6])],
+            "at most 5 are due",
+        ),
         (true, vec![begins(10, "ab"), frame(0x93, &[0; 5]), frame(0x94, &[])], "what came is not"),
         (true, vec![frame(0x93, &[0])], "are due"),
         (true, vec![begins(1, "a/")], "not a file"),
         (true, vec![begins(0, "a/"), begins(0, "a/")], "was not allowed to"),
         (true, vec![begins(0, "a/"), begins(0, "b/"), begins(0, "c/")], "more than was announced"),
-        (true, vec![begins(0, "a name that is longer than all that was announced of names/")], "more than was announced"),
+        (
+            true,
+            vec![begins(0, "a name that is longer than all that was announced of names/")],
+            "more than was announced",
+        ),
         (true, vec![begins(0, ".everbloom-x/")], "none inside a folder"),
     ] {
         let refused = sent(takes, &frames).unwrap_err();
@@ -323,7 +346,8 @@ fn names_are_printed_on_one_line() {
 #[test]
 fn names_that_leave_the_folder_are_refused() {
     let hash = [0u8; 32];
-    for name in ["", "/etc/passwd", "../x", "a/../../x", "a//b", "./a", "/", "a//", "a\0b", "a\\b"] {
+    for name in ["", "/etc/passwd", "../x", "a/../../x", "a//b", "./a", "/", "a//", "a\0b", "a\\b"]
+    {
         assert!(Entry::of_key(&[&hash[..], name.as_bytes()].concat()).is_err(), "{name:?}");
     }
     assert!(Entry::of_key(&[&hash[..], b"a/b.txt"].concat()).is_ok());

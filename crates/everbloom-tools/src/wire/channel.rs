@@ -66,7 +66,8 @@ impl Patience {
     /// Something was waited for since `start`, and so many bytes came of it.
     fn waited(&mut self, start: Instant, bytes: usize) {
         let earned = Duration::from_secs_f64(bytes as f64 / RATE);
-        self.left = self.left.saturating_sub(start.elapsed()).saturating_add(earned).min(self.whole);
+        self.left =
+            self.left.saturating_sub(start.elapsed()).saturating_add(earned).min(self.whole);
     }
 }
 
@@ -178,7 +179,9 @@ impl Channel {
         let message = if left >= whole.mul_f64(0.9) {
             format!("the other side {does} nothing for {seconds} seconds: it is gone, or busy")
         } else {
-            format!("the other side {does} too little: less than 4 KiB a second, for {seconds} seconds")
+            format!(
+                "the other side {does} too little: less than 4 KiB a second, for {seconds} seconds"
+            )
         };
         Error::from(io::Error::new(io::ErrorKind::TimedOut, message))
     }
