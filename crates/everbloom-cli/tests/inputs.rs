@@ -87,7 +87,8 @@ fn a_filter_may_come_from_stdin() {
     assert_eq!(from("f.evb", "count - b").out.lines().count(), 100);
     assert_eq!(from("f.evb", "info -").out, place.ok("info f.evb", ""));
     assert_eq!(from("f.evb", "explain - 100").out, place.ok("explain f.evb 100", ""));
-    assert_eq!(from("f.evb", "estimate - f.evb").code, 0);
+    place.ok("build b -o g.evb", "");
+    assert_eq!(from("g.evb", "estimate - g.evb").out, place.ok("estimate g.evb g.evb", ""));
     for line in ["check -", "check - -", "count -", "estimate - -"] {
         let run = from("f.evb", line);
         assert!(run.code == 2 && run.err.contains("stdin"), "{line}: {}", run.err);
@@ -100,7 +101,7 @@ fn a_filter_may_come_from_stdin() {
         .map(|entry| entry.expect("a name").file_name().into_string().expect("UTF-8"))
         .collect();
     names.sort();
-    assert_eq!(names, ["a", "all", "b", "c", "f.evb", "f.guava"]);
+    assert_eq!(names, ["a", "all", "b", "c", "f.evb", "f.guava", "g.evb"]);
 }
 
 #[test]

@@ -11,20 +11,30 @@ use crate::args::Check;
 use crate::output::print;
 use crate::{Outcome, Result, input};
 
+/// A file of queries, and the name that its lines are printed behind.
+pub struct Queries<'a> {
+    pub path: &'a Path,
+    /// With a colon; empty where no names are printed.
+    pub name: String,
+    /// Whether it is the first one: its first row names the columns of all.
+    pub first: bool,
+}
+
 /// Answers the queries of every file, as grep does: `ask` prints them behind the name and says how many there are.
-pub fn of_each(args: &Check, mut ask: impl FnMut(&Path, &str) -> Result<u64>) -> Result<Outcome> {
+pub fn of_each(args: &Check, mut ask: impl FnMut(&Queries<'_>) -> Result<u64>) -> Result<Outcome> {
     input::once_stdin(&args.queries)?;
     let named = args.with_filename || args.queries.len() > 1 && !args.no_filename;
     let mut all = 0;
-    for path in &args.queries {
+    for (number, path) in args.queries.iter().enumerate() {
         let name = match path.to_string_lossy() {
             _ if !named => String::new(),
             stdin if stdin == "-" => "(standard input):".to_owned(),
             name => format!("{name}:"),
         };
-        let found = ask(path, &name)?;
+        let queries = Queries { path, name, first: number == 0 };
+        let found = ask(&queries)?;
         if args.count {
-            print(&format!("{name}{found}\n"))?;
+            print(&format!("{}{found}\n", queries.name))?;
         }
         all += found;
     }

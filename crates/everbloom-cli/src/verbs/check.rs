@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use everbloom::Kind;
 use everbloom::internals::file::Access;
@@ -18,7 +18,7 @@ use super::selective::prior;
 use crate::args::Check;
 use crate::input::{self, Passes};
 use crate::output::{Output, output_error};
-use crate::report::answers::{self, of_each, show};
+use crate::report::answers::{self, Queries, of_each, show};
 use crate::{Outcome, Result, Stop, reading};
 
 pub fn run(args: &Check) -> Result<Outcome> {
@@ -53,28 +53,32 @@ pub fn run(args: &Check) -> Result<Outcome> {
     if !args.others.is_empty() {
         let others = args.others.iter().map(|path| Ok(opener.open(path)?));
         let others = others.collect::<Result<Vec<_>>>()?;
-        return of_each(args, |path, name| in_which(args, &*filter, &others, (path, name)));
+        return of_each(args, |queries| in_which(args, &*filter, &others, queries));
     }
     args.queries.iter().try_for_each(|path| input::file_of_keys(path, "check", &args.filter))?;
     let ancestors = reading::ancestors(&*filter, args.ancestors)?;
     let likely = args.priors || args.prior.is_some();
     let paradox = likely.then(|| Paradox::of(&*filter, args.cost)).transpose()?;
     let policy = Policy { args, paradox, ancestors, table: table(args, &*filter)? };
-    of_each(args, |path, name| ask(&policy, &*filter, path, name))
+    of_each(args, |queries| ask(&policy, &*filter, queries))
 }
 
 /// Prints the queries of a file behind its name; how many.
-fn ask(policy: &Policy<'_>, filter: &dyn Filter, path: &Path, name: &str) -> Result<u64> {
+fn ask(
+    policy: &Policy<'_>,
+    filter: &dyn Filter,
+    Queries { path, name, first }: &Queries<'_>,
+) -> Result<u64> {
     let args = policy.args;
     let grammar = grammar(args, filter)?;
     let mut lines = input::lines(path, grammar, Passes::Once)?;
     let plain = !args.answers && !args.machine.json && policy.is_plain();
     let whole = name.is_empty() || args.count;
     if let Some(bulk) = filter.as_bulk().filter(|_| plain && whole) {
-        return print_members(args, &filter.head().hasher, bulk, &mut lines);
+        return print_members(args, &filter.head().hasher, bulk, &mut lines, *first);
     }
     let mut out = Output::new();
-    if !(args.machine.json || args.count || args.answers) && Some(path) == first(args) {
+    if !(args.machine.json || args.count || args.answers) && *first {
         let header = input::header(&mut lines)?;
         out.write(|out| out.write_all(&header))?;
     }
@@ -101,14 +105,9 @@ fn ask(policy: &Policy<'_>, filter: &dyn Filter, path: &Path, name: &str) -> Res
     Ok(found)
 }
 
-/// The file whose first row is printed, where rows have one.
-fn first(args: &Check) -> Option<&Path> {
-    args.queries.first().map(PathBuf::as_path)
-}
-
 /// Somebody who types `check words.evb apple` means the key, not a file.
 fn hint(args: &Check, e: everbloom::Error) -> Stop {
-    let Some(typed) = first(args) else { return e.into() };
+    let Some(typed) = args.queries.first() else { return e.into() };
     let exists = typed.exists();
     let typed = typed.display();
     if e.kind() == Kind::NotOurs && args.filter.exists() && !exists {
@@ -122,8 +121,9 @@ fn in_which(
     args: &Check,
     first: &dyn Filter,
     others: &[Box<dyn Filter>],
-    (path, name): (&Path, &str),
+    queries: &Queries<'_>,
 ) -> Result<u64> {
+    let name = queries.name.as_str();
     let grammar = reading::grammar(first, &args.keyed.text)?;
     let label =
         |path: &Path| path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
@@ -139,10 +139,10 @@ fn in_which(
             )));
         }
     }
-    let mut lines = input::lines(path, grammar, Passes::Once)?;
+    let mut lines = input::lines(queries.path, grammar, Passes::Once)?;
     let (mut out, mut found) = (Output::new(), 0u64);
     let header = input::header(&mut lines)?;
-    let printed = Some(path) == self::first(args) && !args.machine.json && !args.count;
+    let printed = queries.first && !args.machine.json && !args.count;
     if let Some(header) = header.trim_ascii_end().get(..).filter(|h| !h.is_empty() && printed) {
         out.write(|out| out.write_all(&[header, b"\tin\n"].concat()))?;
     }
@@ -194,6 +194,7 @@ fn print_members(
     hasher: &Hasher,
     filter: &(dyn Bulk + Sync),
     queries: &mut Lines,
+    first: bool,
 ) -> Result<u64> {
     let find = |queries: &mut Hashed<'_>, found: &mut Found| {
         found.flags.resize(queries.digests().len(), false);
@@ -209,7 +210,7 @@ fn print_members(
     };
     let header = input::header(queries)?;
     let mut out = io::stdout().lock();
-    if !args.count {
+    if first && !args.count {
         out.write_all(&header).map_err(output_error)?;
     }
     let mut all = 0;

@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::args::{self, Build, Check, Export, Formats, Import, Info};
 use crate::input::{self, Passes, some_keys};
 use crate::output::{Output, Sheet, facts, integer_text, print, print_json};
-use crate::report::answers::{self, of_each, show};
+use crate::report::answers::{self, Queries, of_each, show};
 use crate::report::json as report;
 use crate::talk::say;
 use crate::target::{FILTER, Form, Target};
@@ -165,7 +165,7 @@ pub fn check(file: &File, args: &Check) -> Result<Outcome> {
         )));
     }
     let keys = keys_as(file.format, args.foreign.keys_as, file.parts.first().and_then(|p| p.keys))?;
-    of_each(args, |path, name| print_members(file, args, keys, (path, name)))
+    of_each(args, |queries| print_members(file, args, keys, queries))
 }
 
 /// Prints the queries of a file behind its name that may be members; how many.
@@ -173,7 +173,7 @@ fn print_members(
     file: &File,
     args: &Check,
     keys: KeyAs,
-    (path, name): (&Path, &str),
+    Queries { path, name, .. }: &Queries<'_>,
 ) -> Result<u64> {
     let grammar = input::grammar(&args.keyed.text)?;
     let mut lines = input::lines(path, grammar, Passes::Once)?;
