@@ -128,8 +128,8 @@ fn report(args: &Reshape, filter: &dyn Filter, before: &Before, done: &Done) -> 
     let size = |bits: u64| bytes_text(bits.div_ceil(8));
     let keys = done.keys.map_or(String::new(), |keys| format!("{} keys, ", integer_text(keys)));
     let (was, now) = (size(before.bits), size(bits));
-    let sizes = if was == now { now } else { format!("{was}, now {now}") };
-    let what = if done.changed { "done" } else { "nothing to change" };
-    say!("{path}: {} {what}: {keys}{sizes}{}", args.operation, rate_now(filter));
+    let sizes = if was == now { now } else { format!("from {was} to {now}") };
+    let nothing = if done.changed { "" } else { "nothing to change, " };
+    say!("{path}: {}: {nothing}{keys}{sizes}{}", args.operation, rate_now(filter));
     Ok(if done.changed { Outcome::Some } else { Outcome::None })
 }
