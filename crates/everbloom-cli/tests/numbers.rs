@@ -51,7 +51,8 @@ fn variants_that_keep_their_keys_fit_the_memory_with_them() {
         place.ok(&format!("build keys -o memory.evb --kind {kind} -n 30k --memory {room}"), "");
         let built = size(&place, "memory.evb");
         assert!(built <= 1.05 * room as f64, "{kind}: {built} bytes in {room}");
-        let said = place.refused(&format!("build keys -o x.evb --kind {kind} -n 30k --memory 50kB"), "");
+        let said =
+            place.refused(&format!("build keys -o x.evb --kind {kind} -n 30k --memory 50kB"), "");
         assert!(said.contains("too few"), "{kind}: {said}");
     }
 }
@@ -75,7 +76,8 @@ fn differences_in_how_often_a_key_occurs_are_printed() {
         assert_eq!((ids.len(), ids[0].ends_with("\t1")), (1, true), "{form}: {}", run.out);
         assert_eq!(keys, ["< x\t2", "> only theirs\t2"], "{form}");
         let run = place.run("diff ours.evb theirs.evb -q", "");
-        let times: Vec<&str> = run.out.lines().map(|line| line.split('\t').nth(1).unwrap_or("")).collect();
+        let times: Vec<&str> =
+            run.out.lines().map(|line| line.split('\t').nth(1).unwrap_or("")).collect();
         assert_eq!(times.len(), 3, "{form}: {}", run.out);
         assert!(times.contains(&"1") && times.contains(&"2"), "{form}: {}", run.out);
     }
@@ -162,7 +164,11 @@ fn a_ring_without_times_says_what_it_lacks() {
     place.file("keys", numbers(0..2000));
     let ring = "--kind windowed --set form=ring -n 2000 -p 1%";
     let run = place.run(&format!("build keys -o ring.evb {ring}"), "");
-    assert!(run.code == 0 && run.err.contains("instead of 1") && run.err.contains("--time"), "{}", run.err);
+    assert!(
+        run.code == 0 && run.err.contains("instead of 1") && run.err.contains("--time"),
+        "{}",
+        run.err
+    );
     let timed: String = (0..2000u32).map(|i| format!("{}\t{i}\n", i / 16)).collect();
     place.file("timed", timed);
     let run = place.run(&format!("build timed -o ring.evb {ring} --time"), "");
@@ -175,7 +181,10 @@ fn filters_at_their_capacity_do_not_warn() {
     let place = Place::new();
     place.file("keys", numbers(0..2000));
     let mut warned = BTreeMap::new();
-    for kind in ["bloom", "blocked", "counting", "scalable", "stable", "cuckoo", "quotient", "split", "ribbon", "decaying"] {
+    for kind in [
+        "bloom", "blocked", "counting", "scalable", "stable", "cuckoo", "quotient", "split",
+        "ribbon", "decaying",
+    ] {
         let run = place.run(&format!("build keys -o x.evb --kind {kind} -n 2000 -p 1%"), "");
         if run.err.contains("warning") {
             warned.insert(kind, run.err);

@@ -131,9 +131,9 @@ pub use disk::Wait;
 pub use error::{Error, Kind, Result};
 pub use file::{Access, Inspection, Opener, Update, open, open_as, save, to_bytes, write_to};
 pub use filter::{
-    Ability, Answer, Bound, Counted, Detail, Difference, Differences, EntryKind, Fact, FactValue, Facts, Filter,
-    Form, Head, MergeLaw, Number, Parts, Rates, Reading, Record, Seen, Setting, Touched, Value,
-    Verdict,
+    Ability, Answer, Bound, Counted, Detail, Difference, Differences, EntryKind, Fact, FactValue,
+    Facts, Filter, Form, Head, MergeLaw, Number, Parts, Rates, Reading, Record, Seen, Setting,
+    Touched, Value, Verdict,
 };
 #[cfg(feature = "everyday")]
 pub use fingerprints::Cuckoo;

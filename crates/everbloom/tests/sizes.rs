@@ -57,7 +57,10 @@ fn over_all_forms(wrong_with: impl Fn(&'static Variant, &'static Form) -> Option
     let forms = support::all_forms().filter(|(variant, _)| !OPEN.contains(&variant.slug));
     support::on_all_cores(forms, |(variant, form)| {
         if let Some(what) = wrong_with(variant, form) {
-            wrong.lock().expect("no panic in between").push(format!("{} ({}): {what}", variant.slug, form.name));
+            wrong
+                .lock()
+                .expect("no panic in between")
+                .push(format!("{} ({}): {what}", variant.slug, form.name));
         }
     });
     let mut wrong = wrong.into_inner().expect("no panic in between");
@@ -78,7 +81,8 @@ fn files_are_as_large_as_planned() {
             let filter = sample::build(variant, &goal, &sample.records()).expect(variant.slug);
             let planned = expect.total() as f64 / 8.0;
             let (memory, header) = (filter.memory(), header(variant, &goal));
-            let (held, file) = (memory.total() as f64 / 8.0, codec::to_bytes(&*filter).len() as f64);
+            let (held, file) =
+                (memory.total() as f64 / 8.0, codec::to_bytes(&*filter).len() as f64);
             // Where the content decides, the prediction is what it hardly ever exceeds.
             let empty = variant.expect(&goal, &Load::default()).expect(variant.slug);
             let fixed = empty.is_some_and(|empty| empty.bits == expect.bits);
@@ -109,7 +113,9 @@ fn files_fit_into_the_memory_that_is_given() {
                 let (room, file) = (room as f64 / 8.0, codec::to_bytes(&*filter).len() as f64);
                 let held = filter.memory().total() as f64 / 8.0;
                 if held.max(file) > (1.0 + near(variant)) * room + header(variant, &goal) {
-                    return Some(format!("{n} items in {room} bytes: {held} held, {file} in the file"));
+                    return Some(format!(
+                        "{n} items in {room} bytes: {held} held, {file} in the file"
+                    ));
                 }
             }
         }

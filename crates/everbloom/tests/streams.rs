@@ -171,8 +171,8 @@ impl<'a> Stream<'a> {
 
     fn insert(&mut self, key: u64, time: u64) {
         let (record, life) = self.record(key, time);
-        let [Some(taken), Some(kept)] =
-            [&mut self.filter, &mut self.kept].map(|filter| filter.as_insert().map(|i| i.insert(record)))
+        let [Some(taken), Some(kept)] = [&mut self.filter, &mut self.kept]
+            .map(|filter| filter.as_insert().map(|i| i.insert(record)))
         else {
             return;
         };
@@ -222,9 +222,7 @@ fn play(variant: &'static Variant, form: &'static Form, order: Order, (n, fpr): 
     let promise = promise(variant, form, n);
     let goal = Goal::new(n, fpr).set("form", form.name);
     let goal = match promise {
-        Promise::Heavy { least, half_life } => {
-            goal.set("least", least).set("half-life", half_life)
-        }
+        Promise::Heavy { least, half_life } => goal.set("least", least).set("half-life", half_life),
         _ => goal,
     };
     let sample = Sample::new(&variant.input, Style::Short, 0..steps);

@@ -101,10 +101,7 @@ fn decodes(filter: &dyn Filter) -> bool {
 }
 
 /// The exact counts of all keys of a list; none where it lacks some of the filter's.
-fn counted_together(
-    filter: &dyn Filter,
-    lines: &mut dyn Source,
-) -> Result<HashMap<Vec<u8>, u64>> {
+fn counted_together(filter: &dyn Filter, lines: &mut dyn Source) -> Result<HashMap<Vec<u8>, u64>> {
     let mut distinct = BTreeSet::new();
     lines.batches(&mut |records| {
         distinct.extend(records.iter().map(|record| record.key.to_vec()));

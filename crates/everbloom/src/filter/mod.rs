@@ -16,8 +16,8 @@ mod reading;
 mod record;
 
 pub use ability::{
-    Age, Assign, Bulk, BulkInsert, Count, Difference, Differences, Estimate, Fold, Insert, Intersect,
-    Lent, LentCells, List, Lookup, Merge, MergeLaw, Reconcile, Remove,
+    Age, Assign, Bulk, BulkInsert, Count, Difference, Differences, Estimate, Fold, Insert,
+    Intersect, Lent, LentCells, List, Lookup, Merge, MergeLaw, Reconcile, Remove,
 };
 pub use answer::{
     Answer, Bound, Counted, Detail, Fact, FactValue, Number, Rates, Seen, Touched, Verdict, fact,

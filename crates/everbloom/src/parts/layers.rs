@@ -212,7 +212,9 @@ mod tests {
         let pairs = (0..16).filter(|pair| set(pair / 4) & set(pair % 4) != 0).count();
         let rate = any_shared(4, 2, 3, set).unwrap();
         assert!((rate - pairs as f64 / 16.0).abs() < 1e-12, "{rate} {pairs}");
-        assert!(any_shared(10, 1, 17, |_| 0).is_none() && any_shared(1 << 20, 1, 2, |_| 0).is_none());
+        assert!(
+            any_shared(10, 1, 17, |_| 0).is_none() && any_shared(1 << 20, 1, 2, |_| 0).is_none()
+        );
     }
 
     #[test]

@@ -32,10 +32,10 @@
 
 use crate::cells::Bits;
 use crate::hash::mix64;
-use crate::parts::{KeyPart, SetPart};
 use crate::parts::flat_bits::FlatBits;
 use crate::parts::projections::{Buckets, MAX_WIDTH, MIN_WIDTH, Projections};
 use crate::parts::several::{check_parts, expected_fill, flat_for};
+use crate::parts::{KeyPart, SetPart};
 use crate::theory::lsh::{all_tuples, collision, crowding, some_tuple};
 use crate::theory::{bloom, tail};
 use crate::variant::prelude::*;

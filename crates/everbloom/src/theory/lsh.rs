@@ -123,7 +123,8 @@ mod tests {
 
     #[test]
     fn s35_crowded_members_fill_a_part_of_the_bits() {
-        let filled = |part: f64, throws: f64| (part * (1.0 - (-throws / part).exp())).round() as u64;
+        let filled =
+            |part: f64, throws: f64| (part * (1.0 - (-throws / part).exp())).round() as u64;
         for (part, throws) in [(1000.0, 500.0), (1000.0, 2000.0), (50_000.0, 30_000.0)] {
             let want = 1.0 - (-throws / part as f64).exp();
             let got = crowding(throws, filled(part, throws), 100_000);

@@ -113,7 +113,10 @@ fn s35_points_of_one_cluster_keep_the_rate() {
         let passed = (0..20_000).filter(|_| filter.contains(&draw()).unwrap()).count() as u64;
         let now = filter.now().fpr.unwrap();
         let (low, high) = binomial_bounds(20_000, now, 1e-9);
-        assert!((low..=high).contains(&passed), "{form} {rate}: {passed} of 20000, {now} predicted");
+        assert!(
+            (low..=high).contains(&passed),
+            "{form} {rate}: {passed} of 20000, {now} predicted"
+        );
         let expect = VARIANT.expect(&goal, &Load::items(20_000)).unwrap().unwrap();
         assert!((expect.fpr / rate - 1.0).abs() < 0.02, "{form}: {} planned", expect.fpr);
         assert!((now / rate - 1.0).abs() < 0.1, "{form}: {now} instead of {rate}");

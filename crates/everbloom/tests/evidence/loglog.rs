@@ -1,9 +1,9 @@
 //! §3, the loglog Bloom filter.
 
-use everbloom::{Hasher, Kind};
 use everbloom::internals::filter::{Face, Filter};
 use everbloom::internals::theory::loglog::{alpha, mean_rank, mean_ratio};
 use everbloom::sketches::LogLog;
+use everbloom::{Hasher, Kind};
 
 #[test]
 fn s3_constants() {

@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 
 use super::{AdaptiveCuckoo, SELECTOR, VARIANT};
 use crate::hash::multiply_shift;
-use crate::plan::cuckoo::PARAM_KICKS;
 use crate::parts::ledger;
+use crate::plan::cuckoo::PARAM_KICKS;
 use crate::plan::{MAX_CELLS, PARAM_RECORD, check_cells};
 use crate::theory::cuckoo as theory;
 use crate::variant::prelude::*;

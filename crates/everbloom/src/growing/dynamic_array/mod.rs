@@ -231,9 +231,8 @@ impl Plan for DynamicArray {
             let used = n.div_ceil(n.div_ceil(filters).max(1));
             (used.div_ceil(group) * group) as f64
         };
-        let size = |n: u64, p: f64| {
-            flat(n, p).m as f64 * all(n) + index(n, n.div_ceil(filters)) as f64
-        };
+        let size =
+            |n: u64, p: f64| flat(n, p).m as f64 * all(n) + index(n, n.div_ceil(filters)) as f64;
         let (n, p) = request.items_and_rate(size)?;
         let flat = flat(n, p);
         check_cells(n, p, flat.m as f64 * all(n))?;

@@ -188,8 +188,12 @@ impl InvertibleCounting {
         self.agree(other)?;
         self.cells.combine(&other.cells, -1);
         self.theirs = other.table.clone();
-        let alike: Vec<Digest> =
-            self.table.iter().filter(|(id, times)| self.theirs.get(*id) == *times).map(|(id, _)| id).collect();
+        let alike: Vec<Digest> = self
+            .table
+            .iter()
+            .filter(|(id, times)| self.theirs.get(*id) == *times)
+            .map(|(id, _)| id)
+            .collect();
         for id in alike {
             self.table.set(id, 0);
             self.theirs.set(id, 0);
