@@ -99,7 +99,6 @@ fn the_defaults_keep_their_rates_on_structured_keys_and_awkward_sizes() {
 fn a_few_keys_at_high_rates_keep_the_predicted_ones() {
     let shared = [
         ("adaptive-cuckoo", "selector"),
-        ("adaptive-cuckoo", "buckets"),
         ("dynamic", "counting"),
         ("dynamic", "bits"),
         ("dynamic-array", "filters"),

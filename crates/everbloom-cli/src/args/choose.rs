@@ -24,6 +24,10 @@ pub struct Plan {
     /// With --kind: probes per key.
     #[arg(short = 'k', long, value_name = "COUNT")]
     pub probes: Option<u32>,
+    /// With --kind: set a parameter of the variant (see `everbloom catalog SLUG`), such as record-bytes=60; may be
+    /// repeated.
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting, requires = "kind")]
+    pub settings: Vec<(String, Setting)>,
     /// Show every candidate, and why the others do not fit. With only --need, show every variant that can.
     #[arg(long)]
     pub all: bool,

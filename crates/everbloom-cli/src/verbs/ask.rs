@@ -173,8 +173,7 @@ fn counted_together(filter: &dyn Filter, lines: &mut dyn Source) -> Result<HashM
     let counts = filter.as_count().and_then(|count| count.count_all(&keys));
     if counts.is_none() {
         say!(
-            "counts are upper bounds, since the keys do not add up to what was counted: list all keys of {} \
-             to decode them",
+            "counts are upper bounds: decoding {} takes the list of all keys, and a second layer large enough",
             filter.facts().slug
         );
     }

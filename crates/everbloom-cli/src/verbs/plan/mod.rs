@@ -87,6 +87,7 @@ fn goal(args: &Plan) -> Result<Goal> {
             "-m and -k need a single variant: add --kind, such as --kind bloom".to_owned(),
         ));
     }
+    goal.settings.clone_from(&args.settings);
     if let Some(cells) = args.cells {
         goal = goal.set("m", cells);
     }
@@ -125,6 +126,9 @@ fn command(ranking: &Ranking, args: &Plan, needs: &[&str]) -> String {
             let value = c.goal.settings.iter().find(|(n, _)| n == name);
             out += &value.map_or(String::new(), |(n, v)| format!(" --set {n}={v}"));
         }
+    }
+    for (name, value) in args.settings.iter().filter(|(name, _)| name != "form") {
+        out += &format!(" --set {name}={value}");
     }
     // Whoever does not know the key cannot choose keys that collide.
     if needs.contains(&"hostile") && variant.slug != "generalized" {

@@ -192,6 +192,27 @@ impl AdaptiveCuckoo {
         })
     }
 
+    /// P(an absent key passes), value by value of its fingerprint: small tables hold some values more often than others.
+    /// `None` where the tables are large, or slots have several functions.
+    fn passing_by_value(&self) -> Option<f64> {
+        let Shape { tables, buckets, room, fingerprint, .. } = self.shape;
+        if room > 1 || self.repairs > 0 || self.cells.len() > 1 << 16 || fingerprint > 12 {
+            return None;
+        }
+        let mut absent = vec![1.0; 1 << fingerprint];
+        for table in 0..u64::from(tables) {
+            let mut with = vec![0u32; absent.len()];
+            for slot in table * buckets..(table + 1) * buckets {
+                // Slots that another function speaks for are those of a repaired filter.
+                *with.get_mut(self.cells.get(slot) as usize)? += 1;
+            }
+            let silent = with.iter().map(|with| 1.0 - f64::from(*with) / buckets as f64);
+            absent.iter_mut().zip(silent).for_each(|(absent, silent)| *absent *= silent);
+        }
+        // Zero is no fingerprint.
+        Some(absent[1..].iter().map(|absent| 1.0 - absent).sum::<f64>() / self.shape.values())
+    }
+
     /// P(some slot of an absent key's bucket in a table speaks for it), over all the buckets: the first table is fuller than
     /// the last, and small ones are unevenly full.
     fn passing(&self, table: u32) -> f64 {
@@ -341,7 +362,8 @@ impl Filter for AdaptiveCuckoo {
 
     /// Of keys that were not asked for before: repairs do not change it.
     fn now(&self) -> Rates {
-        let fpr = any_passes((0..self.shape.tables).map(|table| self.passing(table)));
+        let each = || any_passes((0..self.shape.tables).map(|table| self.passing(table)));
+        let fpr = self.passing_by_value().unwrap_or_else(each);
         Rates::one_sided((fpr + self.head.collisions()).min(1.0))
     }
 
