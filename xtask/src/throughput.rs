@@ -15,7 +15,7 @@ const LONG: f64 = 30.0;
 /// Before them stands what some of them need, which is not timed.
 const PREPARED: [&str; 2] =
     ["zstd -q keys -o keys.zst", "everbloom build keys -o keys.evb -n N -q"];
-const JOBS: [(&str, &str, &[&str]); 9] = [
+const JOBS: [(&str, &str, &[&str]); 10] = [
     ("build", "everbloom build keys -o f.evb -n N -q", &["md5sum keys"]),
     ("build, blocked", "everbloom build keys -o f.evb --kind blocked -n N -q", &["md5sum keys"]),
     ("build, counted first", "everbloom build keys -o f.evb -q", &["md5sum keys", "wc -l keys"]),

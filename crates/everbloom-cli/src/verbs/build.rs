@@ -240,16 +240,17 @@ fn items_in(lines: &mut Lines, variant: &Variant) -> Result<u64> {
         return Ok(lines.count()?);
     }
     // Its error is 0.4 %.
-    let mut sketch = HyperLogLog::with_precision(16)?;
+    let (mut sketch, mut all) = (HyperLogLog::with_precision(16)?, 0u64);
     let words = |hashed: &mut Hashed<'_>, words: &mut Vec<u64>| {
         words.clear();
         words.extend(hashed.digests().iter().map(|digest| digest.word(0)));
     };
     lines.each_hashed(&Hasher::default(), Order::Any, words, |words| -> Result<()> {
         sketch.insert_many(words);
+        all += words.len() as u64;
         Ok(())
     })?;
-    let (all, different) = (sketch.len(), (1.015 * sketch.estimate()).ceil() as u64);
+    let different = (1.015 * sketch.estimate()).ceil() as u64;
     if different as f64 > 0.95 * all as f64 {
         return Ok(all);
     }
