@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
+use everbloom_records::{Input, watched};
 use everbloom_report::json::bytes;
 use everbloom_report::number::bytes_text;
 use everbloom_tools::chunks::Cut;
@@ -15,14 +17,24 @@ use crate::args::Similar;
 use crate::input;
 use crate::output::{Output, integer_text};
 use crate::talk::say;
-use crate::{Outcome, Result, Stop};
+use crate::{Outcome, Result, Stop, progress};
 
 pub fn run(args: &Similar) -> Result<Outcome> {
     let cut = args.block.map_or(Cut::Content, Cut::Fixed);
     let files = input::files(&args.paths)?;
     similar::check_number(files.len())?;
-    let open = |path: &std::path::Path| -> everbloom::Result<File> {
-        File::open(path).map_err(|e| everbloom::Error::from(e).context(path.display()))
+    // Every file is read twice before pairs are compared: one bar for all of it.
+    let length: u64 = files.iter().filter_map(|path| path.metadata().ok()).map(|m| m.len()).sum();
+    let bar = Arc::new(Mutex::new(progress::watch(Some(2 * length))));
+    let open = |path: &Path| -> everbloom::Result<Input<'static>> {
+        let file = File::open(path).map_err(|e| everbloom::Error::from(e).context(path.display()))?;
+        let bar = Arc::clone(&bar);
+        let passed = move |bytes| {
+            if let Ok(mut bar) = bar.lock() {
+                bar(bytes);
+            }
+        };
+        Ok(watched(Box::new(file), Box::new(passed)))
     };
     // All rows have as many bits as the file with the most chunks needs.
     let mut most = 1;
@@ -37,7 +49,7 @@ pub fn run(args: &Similar) -> Result<Outcome> {
     let room = args.memory / files.len().max(1) as u64;
     let m = (BITS * most).max(1024).min(room.max(64));
     let mut all = similar::Similar::new(m, cut)?;
-    let name = |path: &std::path::Path| path.as_os_str().as_encoded_bytes().to_vec();
+    let name = |path: &Path| path.as_os_str().as_encoded_bytes().to_vec();
     for path in &files {
         all.add(&name(path), open(path)?)?;
     }
@@ -46,6 +58,7 @@ pub fn run(args: &Similar) -> Result<Outcome> {
     }
     let named: HashMap<Vec<u8>, &PathBuf> = files.iter().map(|path| (name(path), path)).collect();
     let pairs = all.pairs(args.at_least, |name| open(named[name]))?;
+    drop(bar);
     let mut out = Output::new();
     let mut work = || -> everbloom::Result<()> {
         for pair in &pairs {
