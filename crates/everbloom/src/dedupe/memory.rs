@@ -171,9 +171,8 @@ pub(super) struct Memory {
     /// New keys that were taken for seen, estimated up to the last look at the rate, and the rate then.
     wrong: f64,
     rate: f64,
-    /// First sights and other keys since then.
+    /// First sights since then.
     since: u64,
-    seen: u64,
     /// How many keys there are by the next look, and the least number between two.
     next_look: u64,
     look: u64,
@@ -197,7 +196,6 @@ impl Memory {
             wrong: 0.0,
             rate: 0.0,
             since: 0,
-            seen: 0,
             next_look: look,
             look,
         })
@@ -252,11 +250,9 @@ impl Memory {
         }
         self.keys += new.len() as u64;
         self.since += first;
-        self.seen += new.len() as u64 - first;
         // To tell its rate a filter goes through its cells: rarely, as it grows.
         if self.keys >= self.next_look {
-            (self.wrong, self.rate) = (self.wrongly_dropped(), self.rate());
-            (self.since, self.seen) = (0, 0);
+            (self.wrong, self.rate, self.since) = (self.wrongly_dropped(), self.rate(), 0);
             self.next_look = self.keys + self.look.max(self.keys / 8);
         }
     }
@@ -266,11 +262,9 @@ impl Memory {
         if self.is_exact() {
             return 0.0;
         }
-        // Of the new keys, a share of the rate was taken for seen: new = kept/(1 − f). The rate grew meanwhile, and no more
-        // were dropped than were.
+        // Of the new keys, a share of the rate was taken for seen: new = kept/(1 − f). The rate grew meanwhile.
         let f = (self.rate + self.filters.rate()) / 2.0;
-        let wrong = self.since as f64 * f / (1.0 - f).max(1e-9);
-        self.wrong + wrong.min(self.seen as f64)
+        self.wrong + self.since as f64 * f / (1.0 - f).max(1e-9)
     }
 
     /// The share of new keys that is taken for seen now.

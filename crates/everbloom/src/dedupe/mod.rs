@@ -294,7 +294,9 @@ impl Dedupe {
 
     /// How many of the duplicates were new keys, estimated from the filters' rates over time.
     pub fn wrongly_dropped(&self) -> f64 {
-        self.shards.iter().map(Memory::wrongly_dropped).sum()
+        let estimated: f64 = self.shards.iter().map(Memory::wrongly_dropped).sum();
+        // Of a filter that is nearly full the rate tells little, but no more were dropped than were.
+        estimated.min(self.duplicates() as f64)
     }
 
     /// Whether no new key can be taken for seen now.

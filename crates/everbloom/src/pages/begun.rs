@@ -20,12 +20,12 @@ pub(super) fn page_file(number: u64) -> String {
 fn numbers(list: &[u8]) -> Option<Vec<u64>> {
     let list = str::from_utf8(list).ok()?;
     // The last line may be one that was not written to its end.
-    let whole = list.rfind('\n').map_or("", |end| &list[..end]);
+    let whole = list.rfind('\n').map_or("", |end| &list[..=end]);
     let number = |line: &str| {
         let number = line.strip_prefix("pages-")?.parse().ok()?;
         (page_file(number) == line).then_some(number)
     };
-    whole.lines().map(number).collect()
+    whole.split_terminator('\n').map(number).collect()
 }
 
 fn list(numbers: &[u64]) -> Vec<u8> {
