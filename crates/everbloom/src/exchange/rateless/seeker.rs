@@ -7,8 +7,8 @@ use super::super::reconcile::finds;
 use super::super::{Due, Frame, List, Outbox, Role, items};
 use super::wire::{body_of, numbers, symbols};
 use super::{
-    AGAIN, ALL, ALLOWANCE, CELL, CELLS, CLOSED, END, Found, GIVE, GRANT, KEYS, LAST, OPEN, SALTS,
-    LONGEST_CELL, SIZES, SKETCH, Set, Sum, WANT,
+    AGAIN, ALL, ALLOWANCE, CELL, CELLS, CLOSED, END, Found, GIVE, GRANT, KEYS, LAST, LONGEST_CELL,
+    OPEN, SALTS, SIZES, SKETCH, Set, Sum, WANT,
 };
 use crate::error::{Error, Kind, Result};
 use crate::reconciling::rateless::{Coded, Decoder};

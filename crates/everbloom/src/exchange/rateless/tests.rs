@@ -274,10 +274,16 @@ fn whoever_gives_hears_of_the_end_when_it_is_stored() {
         let mut seeker = Party::new(Seeker::new(set(a)).giving(), Limits::NETWORK);
         let mut holder = Party::new(Holder::new(set(5..50)).storing(), Limits::NETWORK);
         let carried = Traffic::default().carry(&mut seeker, &mut holder).expect("honest");
-        assert_eq!((carried, holder.role.to_store().map(<[_]>::len)), (given == 0, (given > 0).then_some(given)));
+        assert_eq!(
+            (carried, holder.role.to_store().map(<[_]>::len)),
+            (given == 0, (given > 0).then_some(given))
+        );
         assert_eq!(seeker.role.found().is_some(), given == 0);
         holder.role.stored();
         assert!(Traffic::default().carry(&mut seeker, &mut holder).expect("honest"));
-        assert_eq!((seeker.role.found().expect("done").ours.len(), holder.role.taken().len()), (given, given));
+        assert_eq!(
+            (seeker.role.found().expect("done").ours.len(), holder.role.taken().len()),
+            (given, given)
+        );
     }
 }
