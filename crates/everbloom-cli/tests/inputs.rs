@@ -89,8 +89,13 @@ fn a_filter_may_come_from_stdin() {
     assert_eq!(from("f.evb", "explain - 100").out, place.ok("explain f.evb 100", ""));
     place.ok("build b -o g.evb", "");
     assert_eq!(from("g.evb", "estimate - g.evb").out, place.ok("estimate g.evb g.evb", ""));
-    for line in ["check -", "check - -", "count -", "estimate - -"] {
-        let run = from("f.evb", line);
+    for (file, line) in [
+        ("f.evb", "check -"),
+        ("f.evb", "check - -"),
+        ("f.evb", "count -"),
+        ("g.evb", "estimate - -"),
+    ] {
+        let run = from(file, line);
         assert!(run.code == 2 && run.err.contains("stdin"), "{line}: {}", run.err);
     }
     let wrong = from("b", "info -");

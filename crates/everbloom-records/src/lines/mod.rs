@@ -329,7 +329,7 @@ impl Lines {
     /// [`Lines::each`] of this input alone.
     fn each_here(
         &mut self,
-        mut f: &mut dyn FnMut(&[&[u8]], &[Record<'_>]) -> everbloom::Result<()>,
+        mut f: impl FnMut(&[&[u8]], &[Record<'_>]) -> everbloom::Result<()>,
     ) -> Result<()> {
         let (grammar, good, before) = (self.grammar, self.good(), self.header_lines());
         let mut read = || -> Result<()> {
