@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use everbloom::catalog::{Takes, VARIANTS};
 use everbloom::internals::filter::{Ability, Answer, Detail, Filter, Record, ValueKind, Verdict};
-use everbloom::{Error, Kind, Value as RecordValue, Variant};
+use everbloom::{Error, Value as RecordValue, Variant};
 use everbloom_records::KeyType;
 use everbloom_report::json::bytes;
 use serde_json::{Value, json};
@@ -15,6 +15,7 @@ use crate::input::{self, Passes};
 use crate::output::{Output, print_bytes, print_json};
 use crate::report::answers::{detail, detail_bytes};
 use crate::report::json;
+use crate::report::unable::cannot;
 use crate::{Outcome, Result, Stop, reading};
 
 /// What is printed behind a key.
@@ -149,7 +150,7 @@ fn cannot_list(filter: &dyn Filter) -> Error {
 }
 
 fn unable(filter: &dyn Filter, what: &str) -> Error {
-    Error::new(Kind::Unsupported, format!("a {} filter cannot {what}", filter.facts().slug))
+    cannot(filter.facts().slug, what)
 }
 
 /// Which verb asks.
