@@ -12,3 +12,8 @@ pub fn unable(facts: &Facts, done: &str, need: &str) -> Error {
         format!("{} filters cannot be {done}{why} `everbloom plan --need {need}`", facts.slug);
     Error::new(Kind::Unsupported, message)
 }
+
+/// A filter of this variant cannot do it.
+pub fn cannot(slug: &str, what: &str) -> Error {
+    Error::new(Kind::Unsupported, format!("a {slug} filter cannot {what}"))
+}

@@ -8,7 +8,7 @@ use everbloom::internals::filter::{
     Ability, Answer, Bound, Counted, Detail, Filter, Record, ValueKind, Verdict,
 };
 use everbloom::internals::variant::Source;
-use everbloom::{Error, Kind, Value as RecordValue, Variant};
+use everbloom::{Error, Value as RecordValue, Variant};
 use everbloom_records::KeyType;
 use everbloom_report::json::bytes;
 use serde_json::{Value, json};
@@ -19,6 +19,7 @@ use crate::input::{self, Passes};
 use crate::output::{Output, print_bytes, print_json};
 use crate::report::answers::{detail, detail_bytes};
 use crate::report::json;
+use crate::report::unable::cannot;
 use crate::talk::say;
 use crate::{Outcome, Result, Stop, reading};
 
@@ -154,7 +155,7 @@ fn cannot_list(filter: &dyn Filter) -> Error {
 }
 
 fn unable(filter: &dyn Filter, what: &str) -> Error {
-    Error::new(Kind::Unsupported, format!("a {} filter cannot {what}", filter.facts().slug))
+    cannot(filter.facts().slug, what)
 }
 
 /// Whether a key alone gets no more than a bound, which a list of all keys may turn into counts.

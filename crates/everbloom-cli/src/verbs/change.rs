@@ -14,6 +14,7 @@ use crate::args::{Add, Age, Change, Edit, Replacing, Secret};
 use crate::input::{self, Passes};
 use crate::output::{integer_text, print_json};
 use crate::report::rate;
+use crate::report::unable::cannot;
 use crate::talk::{say, tell};
 use crate::target::changeable;
 use crate::{Outcome, Result, reading};
@@ -33,7 +34,7 @@ pub fn add(args: &Add) -> Result<Outcome> {
             let slug = filter.facts().slug;
             let inserted = everbloom::known::insert_into(filter, part, record.key);
             let inserted = inserted
-                .ok_or_else(|| unable(slug, "take keys by part; cross-checking filters can"))?;
+                .ok_or_else(|| cannot(slug, "take keys by part; cross-checking filters can"))?;
             return inserted.map(|_| Done::All);
         }
         if let Some(hierarchy) = Hierarchy::named(&filter.head().reading.ancestors) {
@@ -58,7 +59,7 @@ fn add_node(
         let there = filter.contains(key) && key != record.key;
         let slug = filter.facts().slug;
         let insert = filter.as_insert();
-        let insert = insert.ok_or_else(|| unable(slug, "take more keys: build it again"))?;
+        let insert = insert.ok_or_else(|| cannot(slug, "take more keys: build it again"))?;
         if !there {
             insert.insert(Record::key(key).with(record.value))?;
         }
@@ -78,15 +79,11 @@ pub fn remove(args: &Change) -> Result<Outcome> {
         let slug = filter.facts().slug;
         let remove = filter.as_remove();
         let remove = remove
-            .ok_or_else(|| unable(slug, "remove keys; see `everbloom plan --need delete`"))?;
+            .ok_or_else(|| cannot(slug, "remove keys; see `everbloom plan --need delete`"))?;
         remove.remove(record)?;
         let stuck = |count: &dyn Count| count.count(record.key).bound == Bound::Saturated;
         Ok(if filter.as_count().is_some_and(stuck) { Done::Stays } else { Done::All })
     })
-}
-
-pub fn unable(slug: &str, what: &str) -> Error {
-    Error::new(Kind::Unsupported, format!("a {slug} filter cannot {what}"))
 }
 
 /// Refused keys that a report lists; all of them are named on stderr.
@@ -205,7 +202,7 @@ pub fn age(args: &Age) -> Result<Outcome> {
     // To a packet, time is the way from router to router.
     if everbloom::known::forward(&mut *filter, args.ticks).is_none() {
         let age = filter.as_age();
-        age.ok_or_else(|| unable(slug, "age; see `everbloom plan --need decay`"))?.age(args.ticks);
+        age.ok_or_else(|| cannot(slug, "age; see `everbloom plan --need decay`"))?.age(args.ticks);
     }
     filter.save()?;
     if args.edit.machine.json {
@@ -222,7 +219,7 @@ pub fn scrub(args: &Edit) -> Result<Outcome> {
     let mut filter = edited(args)?;
     let slug = filter.facts().slug;
     let repaired = everbloom::hardware::scrub(&mut *filter)
-        .ok_or_else(|| unable(slug, "detect flipped bits; see `everbloom plan --need faults`"))?;
+        .ok_or_else(|| cannot(slug, "detect flipped bits; see `everbloom plan --need faults`"))?;
     if repaired > 0 {
         filter.save()?;
     }

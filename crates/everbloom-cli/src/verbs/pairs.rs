@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use everbloom::internals::filter::{Detail, Filter, Record, Value, Verdict};
 use everbloom::{Error, Kind};
 
-use super::change::unable;
+use crate::report::unable::cannot;
 
 /// The pairs of a table that can be listed, once some key was found that its own cells do not tell.
 #[derive(Default)]
@@ -24,7 +24,7 @@ impl Pairs {
         if filter.as_insert().is_none() {
             let slug = filter.facts().slug;
             let assign = filter.as_assign();
-            let assign = assign.ok_or_else(|| unable(slug, "take more keys: build it again"))?;
+            let assign = assign.ok_or_else(|| cannot(slug, "take more keys: build it again"))?;
             let value = value
                 .ok_or_else(|| Error::new(Kind::BadRecord, "no value: write key<TAB>value"))?;
             return assign.set(record.key, value);

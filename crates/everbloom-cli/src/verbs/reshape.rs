@@ -2,7 +2,6 @@
 
 use everbloom::catalog::{Operation, Takes};
 use everbloom::internals::filter::Filter;
-use everbloom::{Error, Kind};
 use everbloom_report::number::bytes_text;
 use serde_json::json;
 
@@ -12,6 +11,7 @@ use crate::args::Reshape;
 use crate::input::{self, Passes};
 use crate::output::{integer_text, print_json};
 use crate::report::rate;
+use crate::report::unable::cannot;
 use crate::talk::say;
 use crate::target::Target;
 use crate::{Outcome, Result, Stop, reading};
@@ -106,8 +106,7 @@ pub fn named(
     } else {
         format!("its operations here are: {}", known.join(", "))
     };
-    let message = format!("a {} filter cannot {name}; {known}", facts.slug);
-    Err(Error::new(Kind::Unsupported, message).into())
+    Err(cannot(facts.slug, &format!("{name}; {known}")).into())
 }
 
 fn report(args: &Reshape, filter: &dyn Filter, before: &Before, done: &Done) -> Result<Outcome> {

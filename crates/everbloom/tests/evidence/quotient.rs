@@ -122,7 +122,7 @@ fn b12_the_fingerprints_are_a_multiset() {
         assert!(filter.fingerprints().eq(model), "{form}, {slots} slots, run {run}");
         let mut listed = 0;
         filter.list(&mut |key, _| listed += key.len()).expect("lists");
-        assert_eq!(listed, 8 * filter.fingerprints().count());
+        assert_eq!(listed, 16 * filter.fingerprints().count(), "hexadecimal digits");
     }
 }
 
