@@ -140,7 +140,7 @@ fn row<'py>(py: Python<'py>, candidate: &Candidate) -> PyResult<Bound<'py, PyDic
 ///
 /// >>> import everbloom
 /// >>> everbloom.sample("bloomier", 2)
-/// [(b'0', b'0'), (b'1', b'1')]
+/// [(b'0', b'12'), (b'1', b'11')]
 #[pyfunction]
 #[pyo3(signature = (slug, n, *, start=0))]
 pub fn sample<'py>(

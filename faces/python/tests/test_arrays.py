@@ -51,7 +51,7 @@ def test_integers_of_every_width_and_order_are_values(kind: str, order: str) -> 
 
 @pytest.mark.parametrize("cls", CLASSES)
 def test_every_way_to_give_keys_is_the_same(cls: Any) -> None:
-    numbers, words = list(range(-50, 50)), [f"word {i}" * (i % 4) for i in range(100)]
+    numbers, words = list(range(-50, 50)), [f"word {i}" * (i % 4) + f"{i:x}" for i in range(100)]
     expected = one_by_one(numbers, cls)
     ways = [
         numbers,

@@ -33,7 +33,7 @@ def made(entry: dict[str, Any], form: str, n: int, rate: float, **goal: Any) -> 
     slug = entry["slug"]
     goal = {"expected_items": n, "form": form, **goal}
     if entry["input"]["negatives"] != "no":
-        negatives = [key for key, _ in eb.sample(slug, n, start=FAR)]
+        negatives = records(slug, n, FAR)
         try:
             return eb.build(slug, records(slug, n), rate, negatives=negatives, **goal)
         except eb.ParameterError:
@@ -142,7 +142,7 @@ def test_a_merged_filter_has_the_keys_of_both(entry: dict[str, Any], form: dict[
     slug = entry["slug"]
 
     def half(start: int) -> eb.Filter:
-        negatives = {"negatives": [k for k, _ in eb.sample(slug, 60, start=FAR)]}
+        negatives = {"negatives": records(slug, 60, FAR)}
         extra = negatives if entry["input"]["negatives"] == "required" else {}
         return eb.build(slug, records(slug, 30, start), 0.01, expected_items=60, form=form["name"], **extra)
 

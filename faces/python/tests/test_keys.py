@@ -94,10 +94,13 @@ def test_what_is_no_key_is_refused_with_a_remedy(key: object, error: type[eb.Err
 
 
 def test_keys_with_parts_are_given_as_python_has_them() -> None:
-    points = eb.create("spatial", 100, 0.01) if False else None
-    assert points is None
-    ranges = eb.build("ranges", [range(250, 450), (900, 950), "1000..1100"], 0.01)
-    assert (300 in ranges) or ranges.query("300..301")
+    towns = eb.build("spatial", [((12.5, 41.9), 1), ([10, 59.9], 2)], 0.01)
+    assert towns.query((12.5, 41.9)) and towns.query("10,59.9")
+    assert towns == eb.build("spatial", [("12.5,41.9", "1"), ("10,59.9", "2")], 0.01)
+    codes = eb.build("distance-sensitive", [[0, 1] * 64, "01" * 32 + "10" * 32], 0.01, length=128)
+    assert codes.query(np.array([0, 1] * 64)) and codes.query("01" * 64)
+    users = eb.build("ranges", [("ann", 7), ("bob", 9)], 0.01)
+    assert users.query(("ann", 7)) and users.query("bob\t9")
     names = eb.build("parallel-attributes", [("Ann", "Rome"), ("Bob", "Oslo")], 0.01, attributes=2)
     assert names.query(("Ann", "Rome")) and names.query("Ann\tRome")
     with pytest.raises(eb.KeyValueError, match="TAB"):

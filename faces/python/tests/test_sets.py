@@ -78,13 +78,13 @@ def test_arguments_are_those_of_rbloom() -> None:
 
     seen = eb.Bloom(100, 0.01, function)
     seen.add(3.5)
-    seen.update([frozenset("a"), None if False else 2.5])
+    seen.update([frozenset("a"), 2.5])
     assert 3.5 in seen and 2.5 in seen and 4.5 not in seen
     assert seen.hash_func is function and seen.copy().hash_func is function
     assert seen.approx_items == pytest.approx(3, abs=0.5)
     assert eb.Bloom(expected_items=100, false_positive_rate=0.01).size_in_bits >= 900
     with pytest.raises(eb.KeyTypeError, match="hash_func"):
-        eb.Bloom(100, 0.01).add(3.5)
+        eb.Bloom(100, 0.01).add(frozenset("a"))
     with pytest.raises(eb.ParameterError, match="hash_func"):
         eb.Bloom(100, 0.01, 7)  # type: ignore[arg-type]
     with pytest.raises(eb.KeyTypeError, match="must return an int"):
@@ -199,15 +199,15 @@ def test_parameters_are_refused_by_name() -> None:
         eb.create("blom", 100)
     with pytest.raises(eb.UnsupportedError, match="everbloom.build"):
         eb.create("ribbon", 100, 0.01)
-    with pytest.raises(eb.UnsupportedError):
-        eb.create("adaptive-hashing" if any(e["slug"] == "adaptive-hashing" for e in eb.catalog()) else "keyed", 10)
+    with pytest.raises(eb.UnsupportedError, match="technique"):
+        eb.create("keyed", 10)
     assert eb.Bloom(1e3, 0.01) == eb.Bloom(1000, 0.01)
     assert eb.Bloom(1000, memory=2000).size_in_bits <= 16000 + 64 * 8
 
 
 def test_out_of_memory_is_an_exception() -> None:
     with pytest.raises(MemoryError) as refused:
-        eb.Bloom(2**46, 0.001)
+        eb.Bloom(2**40, 0.001)
     assert isinstance(refused.value, eb.Error) and refused.value.kind == "OutOfMemory"
 
 

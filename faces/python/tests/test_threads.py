@@ -36,7 +36,6 @@ def test_two_add_while_two_ask(cls: Any) -> None:
     n = 20_000
     shared, alone = cls(4 * n, 0.001), cls(4 * n, 0.001)
     shared.add(-1)
-    alone.add(-1)
 
     def add(start: int) -> None:
         shared.add_many(np.arange(start, start + n))
@@ -73,29 +72,29 @@ def test_filters_that_take_each_other_in_do_not_stop_each_other() -> None:
 
 def test_other_threads_run_while_arrays_are_worked_on() -> None:
     seen = eb.Blocked(1_000_000, 0.01)
-    keys = np.arange(3_000_000)
-    ticks = 0
-    done = threading.Event()
+    keys = np.arange(1_000_000)
+    gate, ran = threading.Lock(), []
 
-    def tick() -> None:
-        nonlocal ticks
-        while not done.is_set():
-            ticks += 1
+    def work() -> None:
+        with gate:
+            ran.append(True)
 
-    ticker = threading.Thread(target=tick)
-    ticker.start()
+    gate.acquire()
+    other = threading.Thread(target=work)
+    other.start()
     before = sys.getswitchinterval()
-    # A thread that kept Python's lock would be asked for it only now.
-    sys.setswitchinterval(100)
+    # From here on only a call that gives Python's lock away lets the other thread run.
+    sys.setswitchinterval(1000)
     try:
-        start = ticks
-        seen.add_many(keys)
-        seen.contains_many(keys)
-        assert ticks > start
+        gate.release()
+        for _ in range(1000):
+            seen.contains_many(keys)
+            if ran:
+                break
+        assert ran
     finally:
         sys.setswitchinterval(before)
-        done.set()
-        ticker.join()
+        other.join()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")

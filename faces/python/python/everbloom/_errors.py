@@ -148,6 +148,10 @@ _REMEDIES: dict[str, str] = {
     "Io": "check the path and its permissions",
 }
 
+# They are named as users know them, in tracebacks and in pickles.
+for _class in {Error, InternalError, MissingFileError, ForbiddenError, *_CLASSES.values()}:
+    _class.__module__ = "everbloom"
+
 # What the system's refusals are in Python, where code asks for them.
 _BY_ERRNO: dict[int, type[Error]] = {1: ForbiddenError, 2: MissingFileError, 13: ForbiddenError}
 

@@ -187,9 +187,7 @@ impl Filter {
             return Ok(true);
         }
         let own = self.read_long(py, |held| content(held.filter()))?;
-        other.read_long(py, |held| {
-            held.filter().memory().total() / 8 <= own.len() as u64 && content(held.filter()) == own
-        })
+        other.read_long(py, |held| content(held.filter()) == own)
     }
 
     /// Whether the other holds all that this filter holds: whether taking this one in changes nothing.
