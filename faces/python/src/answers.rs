@@ -81,7 +81,8 @@ impl Said {
     fn __repr__(&self) -> String {
         let verdict = verdict(self.0.verdict);
         let text = |bytes: &[u8]| format!("{:?}", String::from_utf8_lossy(bytes));
-        let texts = |all: &[Vec<u8>]| all.iter().map(|one| text(one)).collect::<Vec<_>>().join(", ");
+        let texts =
+            |all: &[Vec<u8>]| all.iter().map(|one| text(one)).collect::<Vec<_>>().join(", ");
         match &self.0.detail {
             Detail::Count(count) => format!("Answer({verdict:?}, count={count})"),
             Detail::Value(value) => format!("Answer({verdict:?}, value={})", text(value)),
@@ -209,11 +210,7 @@ pub fn truths(
     }
 }
 
-fn from_buffer(
-    py: Python<'_>,
-    bytes: &Bound<'_, PyByteArray>,
-    dtype: &str,
-) -> PyResult<Py<PyAny>> {
+fn from_buffer(py: Python<'_>, bytes: &Bound<'_, PyByteArray>, dtype: &str) -> PyResult<Py<PyAny>> {
     let keywords = PyDict::new(py);
     keywords.set_item("dtype", dtype)?;
     let made = py.import("numpy")?.call_method("frombuffer", (bytes,), Some(&keywords))?;
@@ -221,11 +218,7 @@ fn from_buffer(
 }
 
 /// Counts as numbers of one type: whole ones unless one is below zero or a fraction.
-pub fn counts(
-    py: Python<'_>,
-    counts: &[Option<Counted>],
-    answers: Answers,
-) -> PyResult<Py<PyAny>> {
+pub fn counts(py: Python<'_>, counts: &[Option<Counted>], answers: Answers) -> PyResult<Py<PyAny>> {
     let all = || counts.iter().flatten();
     let real = all().any(|count| matches!(count.value, Number::Real(_)));
     let signed = all().any(|count| matches!(count.value, Number::Signed(v) if v < 0));
@@ -269,11 +262,7 @@ pub fn counts(
 }
 
 /// Values as bytes, or None where there is none.
-pub fn values(
-    py: Python<'_>,
-    values: &[Option<Vec<u8>>],
-    answers: Answers,
-) -> PyResult<Py<PyAny>> {
+pub fn values(py: Python<'_>, values: &[Option<Vec<u8>>], answers: Answers) -> PyResult<Py<PyAny>> {
     if matches!(answers, Answers::List | Answers::Numpy | Answers::Memory) {
         let one = |value: &Option<Vec<u8>>| value.as_ref().map(|value| PyBytes::new(py, value));
         return Ok(PyList::new(py, values.iter().map(one))?.into_any().unbind());

@@ -160,7 +160,8 @@ pub fn checked(cls: &Bound<'_, PyType>, object: Py<PyAny>) -> PyResult<Py<PyAny>
     if object.bind(py).is_instance(cls)? {
         return Ok(object);
     }
-    let slug = object.bind(py).cast::<Filter>()?.get().read(py, |held| held.filter().facts().slug)?;
+    let slug =
+        object.bind(py).cast::<Filter>()?.get().read(py, |held| held.filter().facts().slug)?;
     let message = format!("it is a {slug} filter, not a {}: use everbloom.open", cls.name()?);
     Err(raise(everbloom::Error::new(everbloom::Kind::Incompatible { what: "variant" }, message)))
 }

@@ -5,7 +5,7 @@ use std::error::Error as _;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use everbloom::{Ability, Error, EntryKind, Facts, Kind, catalog};
+use everbloom::{Ability, EntryKind, Error, Facts, Kind, catalog};
 use pyo3::prelude::*;
 
 /// What Python raises: its kind, the sentence, and the argument at fault.
@@ -17,9 +17,9 @@ fn exception(
     errno: Option<i32>,
 ) -> PyErr {
     Python::attach(|py| {
-        let made = py.import("everbloom._errors").and_then(|errors| {
-            errors.getattr("made")?.call1((kind, message, field, value, errno))
-        });
+        let made = py
+            .import("everbloom._errors")
+            .and_then(|errors| errors.getattr("made")?.call1((kind, message, field, value, errno)));
         made.map_or_else(|e| e, PyErr::from_value)
     })
 }
@@ -84,8 +84,11 @@ pub fn unable(facts: &Facts, form: &str, ability: Ability) -> Error {
         names += &format!(" and {} more", all.len() - SHOWN);
     }
     let form = if facts.forms.len() > 1 { format!(" of form {form}") } else { String::new() };
-    let message =
-        format!("{} filters{form} do not have the ability {}; {names} have it", facts.slug, ability.name());
+    let message = format!(
+        "{} filters{form} do not have the ability {}; {names} have it",
+        facts.slug,
+        ability.name()
+    );
     Error::new(Kind::Unsupported, message)
 }
 

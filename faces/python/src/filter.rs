@@ -37,7 +37,11 @@ pub struct Filter {
 }
 
 impl Filter {
-    pub fn new(filter: Box<dyn AnyFilter>, goal: Option<Goal>, hash_func: Option<Py<PyAny>>) -> Self {
+    pub fn new(
+        filter: Box<dyn AnyFilter>,
+        goal: Option<Goal>,
+        hash_func: Option<Py<PyAny>>,
+    ) -> Self {
         let kind = filter.facts().input.key;
         let reading = Some(filter.head().reading.clone()).filter(|reading| !reading.is_plain());
         let as_is = matches!(kind, KeyKind::Bytes | KeyKind::Integer);

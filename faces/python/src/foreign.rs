@@ -48,10 +48,18 @@ impl Foreign {
         let names = columns.join(", ");
         let Some(first) = parts.first() else {
             let shown = column.unwrap_or("None");
-            return Err(bad_argument("column", shown, format!("no such filter; there are filters of {names}")));
+            return Err(bad_argument(
+                "column",
+                shown,
+                format!("no such filter; there are filters of {names}"),
+            ));
         };
         if column.is_none() && columns.len() > 1 {
-            return Err(bad_argument("column", "None", format!("the file has filters of several columns: {names}")));
+            return Err(bad_argument(
+                "column",
+                "None",
+                format!("the file has filters of several columns: {names}"),
+            ));
         }
         let format = first.filter.format();
         let keys = chosen(format, keys_as, first.keys)?;
@@ -66,7 +74,11 @@ fn chosen(format: &Format, said: Option<&str>, known: Option<KeyAs>) -> PyResult
     };
     format.keys.iter().copied().find(|keys| keys.name() == name).ok_or_else(|| {
         let names: Vec<&str> = format.keys.iter().map(|keys| keys.name()).collect();
-        bad_argument("keys_as", name, format!("keys of the format {} are {}", format.name, names.join(", ")))
+        bad_argument(
+            "keys_as",
+            name,
+            format!("keys of the format {} are {}", format.name, names.join(", ")),
+        )
     })
 }
 
@@ -177,7 +189,11 @@ impl Foreign {
         let parts = self.parts.read().unwrap_or_else(PoisonError::into_inner);
         let bits: u64 = parts.iter().map(|part| part.filter.bits()).sum();
         let filters = if parts.len() == 1 { "filter" } else { "filters" };
-        format!("<everbloom.Foreign: {} {} {filters} of {bits} bits>", parts.len(), self.format.name)
+        format!(
+            "<everbloom.Foreign: {} {} {filters} of {bits} bits>",
+            parts.len(),
+            self.format.name
+        )
     }
 }
 

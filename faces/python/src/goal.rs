@@ -1,8 +1,8 @@
 //! From arguments to a goal.
 
 use everbloom::internals::variant::Variant;
-use everbloom::{Filter, Goal, Record, SecretKey, Setting, catalog};
 use everbloom::{FactValue, Result};
+use everbloom::{Filter, Goal, Record, SecretKey, Setting, catalog};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
 
@@ -34,7 +34,11 @@ impl Wish<'_, '_> {
         }
         if let Some(key) = self.key {
             if self.seed.is_some() {
-                return Err(bad_argument("seed", "…", "a keyed filter has no seed: give key or seed"));
+                return Err(bad_argument(
+                    "seed",
+                    "…",
+                    "a keyed filter has no seed: give key or seed",
+                ));
             }
             goal = goal.key(secret(key)?);
         }

@@ -180,7 +180,8 @@ pub fn insert(filter: &mut dyn Filter) -> Result<&mut dyn Insert> {
     filter.as_insert().ok_or_else(|| {
         let error = unable(facts, form, Ability::Insert);
         if facts.build == Build::Collected {
-            let message = format!("{error}. A {} filter is built once, from all its keys", facts.slug);
+            let message =
+                format!("{error}. A {} filter is built once, from all its keys", facts.slug);
             return Error::new(Kind::Unsupported, message);
         }
         error
@@ -206,7 +207,10 @@ fn asked_many(filter: &dyn Filter, keys: Chunk<'_>, found: &mut [bool]) -> Resul
 }
 
 /// Inserts some keys into a filter of any type; says which was refused.
-pub fn inserted(filter: &mut dyn Filter, keys: Chunk<'_>) -> std::result::Result<(), (usize, Error)> {
+pub fn inserted(
+    filter: &mut dyn Filter,
+    keys: Chunk<'_>,
+) -> std::result::Result<(), (usize, Error)> {
     insert(filter).map_err(|e| (0, e))?;
     if filter.as_bulk_mut().is_some() {
         let mut digests = Vec::with_capacity(keys.len());

@@ -191,8 +191,11 @@ fn scalar<'a>(object: &Bound<'_, PyAny>) -> PyResult<Key<'a>> {
         return Err(bad_type(format!("{} is no key", type_name(object))));
     };
     let kind: String = dtype.getattr("kind")?.extract()?;
-    if object.getattr_opt("ndim")?.is_some_and(|ndim| ndim.extract::<usize>().is_ok_and(|n| n > 0)) {
-        return Err(bad_type("an array is no key: ask for all its elements, as contains_many(array)"));
+    if object.getattr_opt("ndim")?.is_some_and(|ndim| ndim.extract::<usize>().is_ok_and(|n| n > 0))
+    {
+        return Err(bad_type(
+            "an array is no key: ask for all its elements, as contains_many(array)",
+        ));
     }
     let item = match kind.as_str() {
         "M" | "m" => object.call_method1("view", ("i8",))?.call_method0("item")?,
@@ -226,10 +229,14 @@ pub fn type_name(object: &Bound<'_, PyAny>) -> String {
 pub fn key_of<'a>(kind: KeyKind, object: &'a Bound<'_, PyAny>) -> PyResult<Key<'a>> {
     match kind {
         KeyKind::Bytes | KeyKind::Integer => key(object),
-        _ if object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>() => key(object),
+        _ if object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>() => {
+            key(object)
+        }
         KeyKind::Attributes => attributes(object).map(Key::Owned),
         KeyKind::Range => range(object).map(Key::Owned),
-        KeyKind::Point | KeyKind::Vector | KeyKind::Sequence => numbers(kind, object).map(Key::Owned),
+        KeyKind::Point | KeyKind::Vector | KeyKind::Sequence => {
+            numbers(kind, object).map(Key::Owned)
+        }
     }
 }
 

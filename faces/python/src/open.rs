@@ -28,7 +28,11 @@ pub fn filter(
         (true, true) => Access::Map,
         (true, false) => Access::MapUnverified,
         (false, false) => {
-            return Err(bad_argument("verify", "False", "a file is read without a check only by mmap=True"));
+            return Err(bad_argument(
+                "verify",
+                "False",
+                "a file is read without a check only by mmap=True",
+            ));
         }
     };
     let opener = Opener::new().key(key).access(access);
@@ -77,7 +81,8 @@ pub fn open(
     hints.k = probes;
     if let Some(key) = key {
         let bytes = key.extract::<&[u8]>().ok().and_then(|bytes| bytes.try_into().ok());
-        let bytes = bytes.ok_or_else(|| bad_argument("key", "…", "a key of a foreign format is 16 bytes"))?;
+        let bytes = bytes
+            .ok_or_else(|| bad_argument("key", "…", "a key of a foreign format is 16 bytes"))?;
         hints.key = Some(bytes);
     }
     let place = |e: Error| e.context(path.display());

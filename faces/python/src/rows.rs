@@ -174,13 +174,13 @@ impl Records<'_> {
                 let piece = &pieces[piece];
                 let mut outcome = Ok(());
                 let read = piece.chunks((start, end), BATCH, |first, chunk| {
-                    let valid = |i: &usize| {
-                        piece.valid.as_ref().is_none_or(|valid| valid[first + *i])
-                    };
+                    let valid =
+                        |i: &usize| piece.valid.as_ref().is_none_or(|valid| valid[first + *i]);
                     let numbers = (0..chunk.len()).filter(valid);
                     outcome = match chunk {
                         Chunk::Words(words) => {
-                            let keys: Vec<[u8; 8]> = numbers.map(|i| words[i].to_le_bytes()).collect();
+                            let keys: Vec<[u8; 8]> =
+                                numbers.map(|i| words[i].to_le_bytes()).collect();
                             f(&keys.iter().map(|key| Record::key(key)).collect::<Vec<_>>())
                         }
                         Chunk::Slices(slices) => {
@@ -190,9 +190,7 @@ impl Records<'_> {
                     if outcome.is_ok() { Ok(()) } else { Err(internal("stopped")) }
                 });
                 outcome?;
-                read.map_err(|e| {
-                    everbloom::Error::new(everbloom::Kind::BadRecord, e.to_string())
-                })
+                read.map_err(|e| everbloom::Error::new(everbloom::Kind::BadRecord, e.to_string()))
             }
         }
     }
@@ -292,9 +290,7 @@ pub fn kept(
             }
             Ok(Kept::Column(column))
         }
-        Given::Objects(objects, _) => {
-            Rows::of(facts, hash_func, &objects, nulls).map(Kept::Rows)
-        }
+        Given::Objects(objects, _) => Rows::of(facts, hash_func, &objects, nulls).map(Kept::Rows),
     }
 }
 

@@ -83,9 +83,8 @@ fn add_to(filter: &mut dyn AnyFilter, piece: &Piece<'_>, rows: usize) -> PyResul
     {
         return outcome;
     }
-    piece.keys(CHUNK, |row, keys| {
-        inserted(filter, keys).map_err(|(i, e)| refused(rows + row(i), e))
-    })
+    piece
+        .keys(CHUNK, |row, keys| inserted(filter, keys).map_err(|(i, e)| refused(rows + row(i), e)))
 }
 
 /// Inserts on so many threads; nothing where the filter takes keys from one alone.

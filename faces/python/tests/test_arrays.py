@@ -7,15 +7,16 @@ import subprocess
 import sys
 from typing import Any
 
-import duckdb
-import nanoarrow as na
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 
 import everbloom as eb
+
+na = pytest.importorskip("nanoarrow")
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+duckdb = pytest.importorskip("duckdb")
 
 CLASSES = [eb.Bloom, eb.Blocked, eb.SplitBlock, eb.Counting, eb.Cuckoo]
 INTEGERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]

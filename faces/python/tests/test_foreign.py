@@ -6,13 +6,14 @@ import hashlib
 from pathlib import Path
 
 import numpy as np
-import probables
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import rbloom
 
 import everbloom as eb
+
+probables = pytest.importorskip("probables")
+rbloom = pytest.importorskip("rbloom")
 
 WORDS = [f"word {i}" for i in range(200)]
 OTHERS = [f"other {i}" for i in range(200)]

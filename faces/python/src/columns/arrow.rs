@@ -42,7 +42,8 @@ impl Column {
         let (schema, arrays) = if let Some(export) = object.getattr_opt("__arrow_c_stream__")? {
             take_stream(&export.call0()?)?
         } else if let Some(export) = object.getattr_opt("__arrow_c_array__")? {
-            let (schema, array): (Bound<'_, PyAny>, Bound<'_, PyAny>) = export.call0()?.extract()?;
+            let (schema, array): (Bound<'_, PyAny>, Bound<'_, PyAny>) =
+                export.call0()?.extract()?;
             let (schema, array) = take_array(&schema, &array)?;
             (schema, vec![array])
         } else {
@@ -144,7 +145,10 @@ fn piece<'a>(array: &'a Array, kind: &Type, start: usize, len: usize) -> PyResul
         Type::Bit | Type::Integer { .. } => Cells::Words(words(array, kind, offset, len)?),
         Type::Bytes { long: false } => {
             let ends: Cow<'_, [i32]> = values(array, 1, offset, len + 1)?;
-            Cells::Short { bytes: bytes(array, 2, ends.last().map_or(0, |end| i64::from(*end)))?, ends }
+            Cells::Short {
+                bytes: bytes(array, 2, ends.last().map_or(0, |end| i64::from(*end)))?,
+                ends,
+            }
         }
         Type::Bytes { long: true } => {
             let ends: Cow<'_, [i64]> = values(array, 1, offset, len + 1)?;
@@ -165,7 +169,8 @@ fn validity(array: &Array, offset: usize, len: usize) -> Option<Vec<bool>> {
         return None;
     }
     let bits: &[u8] = array.values(0, 0, (offset + len).div_ceil(8))?;
-    let valid: Vec<bool> = (offset..offset + len).map(|i| bits[i / 8] >> (i % 8) & 1 == 1).collect();
+    let valid: Vec<bool> =
+        (offset..offset + len).map(|i| bits[i / 8] >> (i % 8) & 1 == 1).collect();
     (!valid.iter().all(|valid| *valid)).then_some(valid)
 }
 
@@ -195,12 +200,7 @@ fn bytes(array: &Array, number: usize, len: i64) -> PyResult<&[u8]> {
 }
 
 /// Integers as words.
-fn words<'a>(
-    array: &'a Array,
-    kind: &Type,
-    offset: usize,
-    len: usize,
-) -> PyResult<Cow<'a, [u64]>> {
+fn words<'a>(array: &'a Array, kind: &Type, offset: usize, len: usize) -> PyResult<Cow<'a, [u64]>> {
     macro_rules! widened {
         ($type:ty as $wide:ty) => {{
             let narrow: Cow<'a, [$type]> = values(array, 1, offset, len)?;

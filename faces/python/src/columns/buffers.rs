@@ -28,14 +28,23 @@ enum Bytes {
 /// What the values are.
 #[derive(Clone, Copy)]
 enum Layout {
-    Integers { width: usize, signed: bool },
+    Integers {
+        width: usize,
+        signed: bool,
+    },
     /// Integers of 64 bits, the lowest of which stands for no time.
     Times,
     /// Byte strings that end before trailing zeros, as those of NumPy do.
-    Padded { width: usize },
-    Fixed { width: usize },
+    Padded {
+        width: usize,
+    },
+    Fixed {
+        width: usize,
+    },
     /// UTF-32 of the machine's byte order, padded with zeros.
-    Text { width: usize },
+    Text {
+        width: usize,
+    },
 }
 
 /// What NumPy has in place of a missing time.
@@ -48,7 +57,9 @@ impl Buffer {
         one_row(buffer.dimensions())?;
         let layout = match ElementType::from_format(buffer.format()) {
             ElementType::SignedInteger { bytes } => Layout::Integers { width: bytes, signed: true },
-            ElementType::UnsignedInteger { bytes } => Layout::Integers { width: bytes, signed: false },
+            ElementType::UnsignedInteger { bytes } => {
+                Layout::Integers { width: bytes, signed: false }
+            }
             ElementType::Bool => Layout::Integers { width: 1, signed: false },
             ElementType::Float { .. } => return Err(floats()),
             ElementType::Unknown => {
@@ -58,7 +69,9 @@ impl Buffer {
         };
         let foreign = matches!(buffer.format().to_bytes().first(), Some(b'>' | b'!'));
         if foreign != cfg!(target_endian = "big") && foreign {
-            return Err(bad_type("a buffer in big-endian byte order: convert it, as with numpy's astype"));
+            return Err(bad_type(
+                "a buffer in big-endian byte order: convert it, as with numpy's astype",
+            ));
         }
         Self::new(object, buffer, layout).map(Some)
     }
@@ -71,7 +84,9 @@ impl Buffer {
             (dtype.getattr("kind")?.extract()?, dtype.getattr("itemsize")?.extract()?);
         let native = match dtype.getattr("isnative")?.extract()? {
             true => array.clone(),
-            false => array.call_method1("astype", (dtype.call_method1("newbyteorder", ("=",))?,))?,
+            false => {
+                array.call_method1("astype", (dtype.call_method1("newbyteorder", ("=",))?,))?
+            }
         };
         let layout = match kind.as_str() {
             "i" => Layout::Integers { width, signed: true },
@@ -88,7 +103,12 @@ impl Buffer {
             Layout::Times => native.call_method1("view", ("i8",))?,
             _ => native,
         };
-        if !whole.getattr("flags")?.get_item("CARRAY_RO").or_else(|_| carray(&whole))?.is_truthy()? {
+        if !whole
+            .getattr("flags")?
+            .get_item("CARRAY_RO")
+            .or_else(|_| carray(&whole))?
+            .is_truthy()?
+        {
             whole = whole.call_method1("copy", ("C",))?;
         }
         let len = whole.len()?;
@@ -106,11 +126,7 @@ impl Buffer {
         Self::new(&whole, buffer, layout).map(Some)
     }
 
-    fn new(
-        object: &Bound<'_, PyAny>,
-        buffer: PyUntypedBuffer,
-        layout: Layout,
-    ) -> PyResult<Self> {
+    fn new(object: &Bound<'_, PyAny>, buffer: PyUntypedBuffer, layout: Layout) -> PyResult<Self> {
         let len = buffer.item_count();
         let bytes = if buffer.is_c_contiguous() {
             Bytes::Shared(buffer)

@@ -41,7 +41,11 @@ impl Cells<'_> {
             Cells::Words(_) => None,
             Cells::Fixed { bytes, width, padded, .. } => {
                 let slice = bytes.get(i * width..(i + 1) * width)?;
-                let end = if *padded { slice.iter().rposition(|b| *b != 0).map_or(0, |at| at + 1) } else { *width };
+                let end = if *padded {
+                    slice.iter().rposition(|b| *b != 0).map_or(0, |at| at + 1)
+                } else {
+                    *width
+                };
                 Some(&slice[..end])
             }
             Cells::Short { ends, bytes } => {
@@ -122,7 +126,11 @@ impl<'a> Piece<'a> {
         for first in (start..end).step_by(many) {
             slices.clear();
             for i in first..end.min(first + many) {
-                slices.push(if self.is_valid(i) { self.cells.slice(i).ok_or_else(broken)? } else { &[] });
+                slices.push(if self.is_valid(i) {
+                    self.cells.slice(i).ok_or_else(broken)?
+                } else {
+                    &[]
+                });
             }
             f(first, Chunk::Slices(&slices))?;
         }
@@ -156,5 +164,7 @@ impl<'a> Piece<'a> {
 
 #[cold]
 fn broken() -> pyo3::PyErr {
-    bad_value("the Arrow array contradicts itself: a value ends before it starts, or beyond its buffer")
+    bad_value(
+        "the Arrow array contradicts itself: a value ends before it starts, or beyond its buffer",
+    )
 }

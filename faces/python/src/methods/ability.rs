@@ -128,7 +128,10 @@ impl Filter {
     }
 
     /// Takes another filter of the same variant, shape, hash and seed in. Returns this filter.
-    fn merge<'py>(this: Bound<'py, Self>, other: &Bound<'py, Filter>) -> PyResult<Bound<'py, Self>> {
+    fn merge<'py>(
+        this: Bound<'py, Self>,
+        other: &Bound<'py, Filter>,
+    ) -> PyResult<Bound<'py, Self>> {
         this.get().merged(this.py(), other.get())?;
         Ok(this)
     }
@@ -143,7 +146,11 @@ impl Filter {
     }
 
     /// About how many different keys are in both filters; None if one is too full to tell.
-    fn intersection_size(&self, py: Python<'_>, other: &Bound<'_, Filter>) -> PyResult<Option<f64>> {
+    fn intersection_size(
+        &self,
+        py: Python<'_>,
+        other: &Bound<'_, Filter>,
+    ) -> PyResult<Option<f64>> {
         told(self.write_with(py, other.get(), |held, other| {
             intersecting(held.filter_mut())?.intersection_size(other.filter())
         }))
@@ -181,7 +188,10 @@ impl Filter {
             Ok(rows)
         }))?;
         let row = |(key, answer): (Vec<u8>, Answer)| {
-            PyTuple::new(py, [PyBytes::new(py, &key).into_any(), Bound::new(py, Said(answer))?.into_any()])
+            PyTuple::new(
+                py,
+                [PyBytes::new(py, &key).into_any(), Bound::new(py, Said(answer))?.into_any()],
+            )
         };
         PyList::new(py, rows.into_iter().map(row).collect::<PyResult<Vec<_>>>()?)
     }
@@ -236,7 +246,11 @@ fn emptied(held: &mut crate::held::Held, goal: Option<&everbloom::Goal>) -> bool
 
 impl Filter {
     pub fn merged(&self, py: Python<'_>, other: &Filter) -> PyResult<()> {
-        told(self.write_with(py, other, |held, other| merging(held.filter_mut())?.merge(other.filter())))
+        told(
+            self.write_with(py, other, |held, other| {
+                merging(held.filter_mut())?.merge(other.filter())
+            }),
+        )
     }
 
     pub fn intersected(&self, py: Python<'_>, other: &Filter) -> PyResult<()> {

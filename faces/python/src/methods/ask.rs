@@ -54,9 +54,8 @@ impl Filter {
             return Ok(told(self.write(py, |held| held.insert(&key)))? == Seen::New);
         }
         let value = self.value(py, value)?;
-        let seen = self.write(py, |held| {
-            key.with(|bytes| held.insert_record(record(bytes, &value, time)))
-        });
+        let seen = self
+            .write(py, |held| key.with(|bytes| held.insert_record(record(bytes, &value, time))));
         Ok(told(seen)? == Seen::New)
     }
 
@@ -79,9 +78,8 @@ impl Filter {
     ) -> PyResult<Said> {
         let key = self.key(key)?;
         let value = self.value(py, value)?;
-        let said = self.read(py, |held| {
-            key.with(|bytes| held.filter().query(record(bytes, &value, time)))
-        });
+        let said = self
+            .read(py, |held| key.with(|bytes| held.filter().query(record(bytes, &value, time))));
         told(said).map(Said)
     }
 

@@ -41,7 +41,11 @@ impl Filter {
     /// >>> seen.contains_many(numpy.array([3, 10**9])).tolist()
     /// [True, False]
     #[pyo3(signature = (keys, *, nulls=None))]
-    pub fn contains_many(&self, keys: &Bound<'_, PyAny>, nulls: Option<&str>) -> PyResult<Py<PyAny>> {
+    pub fn contains_many(
+        &self,
+        keys: &Bound<'_, PyAny>,
+        nulls: Option<&str>,
+    ) -> PyResult<Py<PyAny>> {
         let py = keys.py();
         let given = Given::of(keys)?;
         let nulls = Nulls::of(nulls, &given)?;

@@ -182,11 +182,7 @@ impl Filter {
 /// The filter of a pickle.
 #[pyfunction]
 #[pyo3(name = "_restore")]
-pub fn restore(
-    py: Python<'_>,
-    bytes: &[u8],
-    hash_func: Option<Py<PyAny>>,
-) -> PyResult<Py<PyAny>> {
+pub fn restore(py: Python<'_>, bytes: &[u8], hash_func: Option<Py<PyAny>>) -> PyResult<Py<PyAny>> {
     let decoded = py.detach(|| crate::errors::calm(|| Opener::new().decode(bytes)));
     classes::wrap(py, Filter::new(told(decoded)?, None, hash_func))
 }
