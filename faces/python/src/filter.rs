@@ -55,29 +55,37 @@ impl Filter {
         self.goal.lock().ok().and_then(|goal| goal.clone())
     }
 
-    /// Reads the filter.
+    /// Reads the filter. A panic becomes an exception on its way to Python.
     #[inline]
     pub fn read<R>(&self, py: Python<'_>, f: impl FnOnce(&Held) -> R) -> PyResult<R> {
         loop {
             match self.held.try_read() {
-                Ok(held) => return calm(|| f(&held)),
-                Err(TryLockError::WouldBlock) => py.detach(|| drop(self.held.read())),
-                Err(TryLockError::Poisoned(_)) => return Err(broken()),
+                Ok(held) => return Ok(f(&held)),
+                Err(busy) => self.wait(py, matches!(busy, TryLockError::Poisoned(_)))?,
             }
         }
     }
 
-    /// Changes the filter.
+    /// Changes the filter. A panic poisons the lock on its way out, so that nobody trusts what is half changed.
     #[inline]
     pub fn write<R>(&self, py: Python<'_>, f: impl FnOnce(&mut Held) -> R) -> PyResult<R> {
         loop {
             match self.held.try_write() {
-                // A panic poisons the lock on its way out, so that nobody trusts what is half changed.
-                Ok(mut held) => return calm(move || f(&mut held)),
-                Err(TryLockError::WouldBlock) => py.detach(|| drop(self.held.read())),
-                Err(TryLockError::Poisoned(_)) => return Err(broken()),
+                Ok(mut held) => return Ok(f(&mut held)),
+                Err(busy) => self.wait(py, matches!(busy, TryLockError::Poisoned(_)))?,
             }
         }
+    }
+
+    /// Waits for the lock while other threads run Python.
+    #[cold]
+    #[inline(never)]
+    fn wait(&self, py: Python<'_>, poisoned: bool) -> PyResult<()> {
+        if poisoned {
+            return Err(broken());
+        }
+        py.detach(|| drop(self.held.read()));
+        Ok(())
     }
 
     /// Reads the filter while other threads run Python.

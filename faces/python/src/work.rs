@@ -1,6 +1,5 @@
 //! What is done with whole columns: on all cores, while other threads run Python.
 
-use everbloom::prelude::*;
 use everbloom::raw::Digest;
 use everbloom::{Counted, Error, Filter as AnyFilter};
 use pyo3::PyResult;

@@ -156,6 +156,9 @@ def test_nulls_are_no_keys() -> None:
         seen = together(keys)
         assert seen == one_by_one(["a", "c"])
         assert seen.contains_many(keys).tolist() == [True, False, True]
+    masked = np.ma.array([1, 2, 3], mask=[False, True, False])
+    assert together(masked) == one_by_one([1, 3])
+    assert together(masked).contains_many(masked).tolist() == [True, False, True]
     times = np.array(["2000-01-01", "NaT"], "M8[D]")
     assert together(times) == one_by_one([10957])
     assert together(times).contains_many(times).tolist() == [True, False]

@@ -114,6 +114,16 @@ def test_missing_forbidden_and_foreign_files_say_so(tmp_path: Path) -> None:
         eb.open(tmp_path)
 
 
+def test_lines_of_a_file_are_keys_and_a_closed_one_says_so(tmp_path: Path) -> None:
+    (tmp_path / "keys").write_bytes(b"a\nb\n")
+    seen = eb.Bloom(100, 0.01)
+    with (tmp_path / "keys").open("rb") as lines:
+        seen.add_many(line.rstrip(b"\n") for line in lines)
+    assert "a" in seen and b"b" in seen
+    with pytest.raises(ValueError, match="closed file"):
+        seen.add_many(lines)
+
+
 def test_keyed_filters_need_their_key(tmp_path: Path) -> None:
     secret = bytes(range(16))
     path = tmp_path / "keyed.evb"

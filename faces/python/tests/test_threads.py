@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import threading
 from typing import Any
@@ -113,3 +114,20 @@ def test_a_fork_has_a_filter_of_its_own() -> None:
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0
     assert "child" not in seen
+
+
+def test_a_second_interpreter_works_or_is_refused() -> None:
+    """Never a crash: interpreters with a lock of their own are not supported by pyo3."""
+    code = (
+        "import sys\n"
+        "import everbloom\n"
+        "try:\n    import _xxsubinterpreters as interpreters\n"
+        "except ImportError:\n    import _interpreters as interpreters\n"
+        "other = interpreters.create()\n"
+        "try:\n    said = interpreters.run_string(other, f'import sys; sys.path = {sys.path}; import everbloom')\n"
+        "except Exception as refused:\n    said = refused\n"
+        "assert said is None or 'subinterpreters' in str(said), said\n"
+        "assert 'a' not in everbloom.Bloom(10, 0.01)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

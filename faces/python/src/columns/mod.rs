@@ -130,6 +130,10 @@ fn column<'py>(buffer: buffers::Buffer, answers: Answers) -> Given<'py> {
 }
 
 fn numpy<'py>(array: &Bound<'py, PyAny>) -> PyResult<Given<'py>> {
+    if array.hasattr("mask")? {
+        // What is masked comes as None.
+        return Ok(Given::Objects(array.call_method0("tolist")?, Answers::Numpy));
+    }
     match buffers::Buffer::of_numpy(array)? {
         Some(buffer) => Ok(column(buffer, Answers::Numpy)),
         None => Ok(Given::Objects(array.call_method0("tolist")?, Answers::Numpy)),
