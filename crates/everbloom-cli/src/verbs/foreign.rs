@@ -41,7 +41,7 @@ pub fn recognized(
     let bytes = fs::read(path).map_err(|e| place(e.into()))?;
     let format = match typed.format {
         Some(format) => format,
-        None => detected(&bytes).map_err(place)?,
+        None => Format::recognized(&bytes).map_err(place)?,
     };
     let mut hints = Hints::new(Limits::LOCAL);
     (hints.k, hints.key) = (typed.probes, key(key_file)?);
@@ -56,28 +56,6 @@ fn ours(path: &Path) -> bool {
     let mut start = [0; MAGIC.len()];
     let mut read = || fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
     !meta.is_file() || read().is_err() || start == MAGIC
-}
-
-/// The one format that bytes look like.
-fn detected(bytes: &[u8]) -> everbloom::Result<&'static Format> {
-    let found = Format::detect(bytes);
-    if let [one] = found[..]
-        && one.fit(bytes) > Fit::Length
-    {
-        return Ok(one);
-    }
-    let names: Vec<&str> = found.iter().map(|format| format.name).collect();
-    let message = match names[..] {
-        [] => "not an everbloom filter: the first bytes are not the .evb magic, nor those of a foreign format; \
-               if it is a foreign filter, give {format}"
-            .to_owned(),
-        _ => format!(
-            "not an everbloom filter: the first bytes are not the .evb magic; its length could be that of a \
-             foreign filter ({}): if it is, give {{format}}",
-            names.join(", ")
-        ),
-    };
-    Err(Error::new(Kind::NotOurs, message))
 }
 
 /// The 16 bytes of `--key-file`, for formats whose hash is keyed.

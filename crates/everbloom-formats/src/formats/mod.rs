@@ -72,6 +72,28 @@ impl Format {
         fits().filter(|(fit, _)| *fit == best && best > Fit::No).map(|(_, format)| format).collect()
     }
 
+    /// The one format that bytes look like; an error if nothing but their length speaks for it.
+    pub fn recognized(bytes: &[u8]) -> Result<&'static Format> {
+        let found = Format::detect(bytes);
+        if let [one] = found[..]
+            && one.fit(bytes) > Fit::Length
+        {
+            return Ok(one);
+        }
+        let names: Vec<&str> = found.iter().map(|format| format.name).collect();
+        let message = match names[..] {
+            [] => "not an everbloom filter: the first bytes are not the .evb magic, nor those of a foreign format; \
+                   if it is a foreign filter, give {format}"
+                .to_owned(),
+            _ => format!(
+                "not an everbloom filter: the first bytes are not the .evb magic; its length could be that of a \
+                 foreign filter ({}): if it is, give {{format}}",
+                names.join(", ")
+            ),
+        };
+        Err(Error::new(Kind::NotOurs, message))
+    }
+
     /// The format called `name`.
     pub fn named(name: &str) -> Result<&'static Format> {
         FORMATS.iter().find(|format| format.name == name).copied().ok_or_else(|| {

@@ -1,0 +1,10 @@
+//! The methods of `Filter`.
+
+mod ability;
+mod ask;
+mod many;
+mod operators;
+mod store;
+
+pub use ability::{counting, lookup, merging, removing};
+pub use store::restore;
