@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use everbloom::internals::file::MAGIC;
 use everbloom::internals::filter::{Answer, Detail, Filter};
 use everbloom::{Error, Kind, Limits};
-use everbloom_formats::{FORMATS, Fit, Foreign, Format, Hints, KeyAs, Part};
+use everbloom_formats::{FORMATS, Foreign, Format, Hints, KeyAs, Part};
 use everbloom_report::number::{bytes_text, rate_text};
 use everbloom_report::{Table, groups, terminal};
 use serde_json::json;

@@ -27,7 +27,8 @@ pub fn run(args: &Similar) -> Result<Outcome> {
     let length: u64 = files.iter().filter_map(|path| path.metadata().ok()).map(|m| m.len()).sum();
     let bar = Arc::new(Mutex::new(progress::watch(Some(2 * length))));
     let open = |path: &Path| -> everbloom::Result<Input<'static>> {
-        let file = File::open(path).map_err(|e| everbloom::Error::from(e).context(path.display()))?;
+        let file =
+            File::open(path).map_err(|e| everbloom::Error::from(e).context(path.display()))?;
         let bar = Arc::clone(&bar);
         let passed = move |bytes| {
             if let Ok(mut bar) = bar.lock() {
