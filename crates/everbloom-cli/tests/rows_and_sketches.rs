@@ -93,10 +93,13 @@ fn saved_filters_are_subtracted() {
         let count = |mark: &str| out.lines().filter(|line| line.starts_with(mark)).count();
         assert_eq!((code, count("<? "), count(">? ")), (1, 2, 3), "{kind}: {out}");
         // Of a list the keys are known.
+        // A multiset says how many more there are.
+        let more = if kind == "invertible" { "" } else { "\t1" };
         let (code, out) = quiet(&place, "diff old.evb new");
-        assert!(code == 1 && out.ends_with("> 2000\n> 2001\n> 2002\n"), "{kind}: {out}");
+        let new: String = (2000..2003).map(|key| format!("> {key}{more}\n")).collect();
+        assert!(code == 1 && out.ends_with(&new), "{kind}: {out}");
         let (_, out) = quiet(&place, "diff old new.evb");
-        assert!(out.starts_with("< 0\n< 1\n>? "), "{kind}: {out}");
+        assert!(out.starts_with(&format!("< 0{more}\n< 1{more}\n>? ")), "{kind}: {out}");
         assert_eq!(quiet(&place, "diff old.evb old"), (0, String::new()));
     }
     // A table has its keys, and their values.
@@ -315,10 +318,7 @@ fn a_build_reports_refused_keys_and_goes_on() {
         let json: Value = serde_json::from_str(&said.out).expect("JSON");
         let refused = json["refused"].as_u64().expect("a number");
         assert_eq!(refused + json["items"].as_u64().expect("a number"), 3100);
-        assert!(said.err.contains(&format!(
-            "{} keys were refused",
-            everbloom_report::number::integer_text(refused)
-        )));
+        assert!(said.err.contains(&format!("{} keys were refused", refused)));
     }
     let json = place.ok("build keys -o f.evb --json", "");
     assert!(json.contains("\"refused\": 0"), "{json}");

@@ -69,8 +69,8 @@ fn text(bloom: &Variant, measured: &[Measured], more: usize, steps: &[Step]) -> 
         sample.records().iter().map(|r| String::from_utf8_lossy(r.key).into_owned()).collect();
     format!(
         "{} made-up words ({}, …) go into each filter,\n\
-         planned for a false-positive rate of 1 %; then each is queried for all of them and\n\
-         for {} others.\n\n{}{}\n\
+         planned for a false-positive rate of 1 %; then each is queried for all of them\n\
+         and for {} others.\n\n{}{}\n\
          predicted: false-positive rate by the formulas, before the filter was built;\n\
          now: from its real fill. missed: false negatives, where the variant trades them\n\
          for something else (CATALOG.md).\n\n\

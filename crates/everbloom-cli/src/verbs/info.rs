@@ -31,14 +31,7 @@ fn describe(filter: &dyn Filter, sheet: Sheet) -> String {
     let rate = |r: Option<f64>| r.map_or(sheet.none(), |r| sheet.rate(r));
     let current = |r: Option<f64>| words(sheet, rate(r), " now");
     let mut rows: Vec<(&str, String)> = vec![
-        (
-            "variant",
-            words(
-                sheet,
-                variant.slug.to_owned(),
-                &format!(" ({}, {})", variant.name, variant.entry),
-            ),
-        ),
+        ("variant", format!("{} ({}, {})", variant.slug, variant.name, variant.entry)),
         ("form", head.form.to_owned()),
     ];
     for fact in filter.describe() {
