@@ -109,7 +109,7 @@ fn a_text_that_nobody_sent_names_nobody_although_its_blocks_were_sent() {
         // The page is shorter than a block, so no whole block is foreign at the right alignment.
         let text = page(&mut random)[4..].to_owned() + BROWSER;
         assert!(lines.iter().all(|(_, line)| !line.contains(&text)));
-        named += seen.find(text[..80].as_bytes()).unwrap().len();
+        named += seen.find(&text.as_bytes()[..80]).unwrap().len();
     }
     assert_eq!(named, 0, "senders of 300 texts that nobody sent");
     for (sender, line) in lines.iter().step_by(97) {
