@@ -8,9 +8,12 @@ Ratios below 1 say that Everbloom is faster. A rival that is not installed is le
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import importlib.metadata
 import json
 import os
+import platform
 import statistics
 import subprocess
 import sys
@@ -195,10 +198,27 @@ def cell(value: float | None) -> str:
     return "–" if value is None else f"{value:.1f}"
 
 
+def machine() -> str:
+    """Where this ran."""
+    name = platform.machine()
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        name = next((line.split(": ")[1] for line in lines if line.startswith("model name")), name)
+    packages = []
+    for package in ("rbloom", "pybloomfilter3", "fastbloom-rs", "pyprobables", "numpy", "pyarrow"):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            packages.append(f"{package} {importlib.metadata.version(package)}")
+    return f"{name}, {os.cpu_count()} cores; Python {platform.python_version()}, {', '.join(packages)}"
+
+
 def report(n: int, rounds: int) -> None:
     names = [who for (_, _, who) in times if not who.startswith("Rust")]
     names = list(dict.fromkeys(names))
-    print(f"{n} keys, false-positive rate {RATE}, medians of {rounds} rounds, nanoseconds per key\n")
+    print(machine())
+    print(
+        f"medians of {rounds} interleaved rounds, nanoseconds per key, false-positive rate {RATE}; {n} keys in arrays, "
+        f"{n // 5} one by one and in lists, {FEW['pyprobables']} with pyprobables\n"
+    )
     print("| | keys | " + " | ".join(names) + " | Bloom / rbloom |")
     print("|---|---|" + "---:|" * (len(names) + 1))
     for what in ("add, one by one", "in, one by one", "add a list", "contains of a list"):

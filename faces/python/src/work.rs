@@ -12,8 +12,9 @@ use crate::rows::cores;
 /// Keys that are worth a thread.
 const SHARE: usize = 50_000;
 
-/// Keys whose places are noted at once, before they are inserted on all cores.
+/// Keys whose places are noted at once: if several cores insert them, and if one does, so that they stay in the L2 cache.
 const MANY: usize = 1 << 22;
+const SOME: usize = 1 << 12;
 
 /// Writes for every row whether its key may be a member: 0 for a null.
 pub fn contains(held: &Held, pieces: &[Piece<'_>], mut found: &mut [u8]) -> PyResult<()> {
@@ -60,7 +61,8 @@ pub fn add(held: &mut Held, pieces: &[Piece<'_>]) -> PyResult<()> {
         if let Held::Other(filter) = held {
             add_to(&mut **filter, piece, rows)?;
         } else {
-            piece.keys(MANY, |row, keys| {
+            let many = if piece.is_words() || piece.len() >= MANY / 2 { MANY } else { SOME };
+            piece.keys(many, |row, keys| {
                 held.insert_many(keys).map_err(|(i, e)| refused(rows + row(i), e))
             })?;
         }

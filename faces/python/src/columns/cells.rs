@@ -41,19 +41,11 @@ impl Cells<'_> {
             Cells::Words(_) => None,
             Cells::Fixed { bytes, width, padded, .. } => {
                 let slice = bytes.get(i * width..(i + 1) * width)?;
-                let end = if *padded {
-                    slice.iter().rposition(|b| *b != 0).map_or(0, |at| at + 1)
-                } else {
-                    *width
-                };
-                Some(&slice[..end])
+                let end = slice.iter().rposition(|b| *b != 0).map_or(0, |at| at + 1);
+                Some(if *padded { &slice[..end] } else { slice })
             }
-            Cells::Short { ends, bytes } => {
-                bytes.get(usize::try_from(ends[i]).ok()?..usize::try_from(ends[i + 1]).ok()?)
-            }
-            Cells::Long { ends, bytes } => {
-                bytes.get(usize::try_from(ends[i]).ok()?..usize::try_from(ends[i + 1]).ok()?)
-            }
+            Cells::Short { ends, bytes } => between(bytes, ends[i], ends[i + 1]),
+            Cells::Long { ends, bytes } => between(bytes, ends[i], ends[i + 1]),
             Cells::Views { views, buffers } => viewed(&views[i], buffers),
             Cells::Indexed { indices, values } => {
                 let index = indices[i];
@@ -61,6 +53,37 @@ impl Cells<'_> {
             }
         }
     }
+
+    /// Appends the bytes of the keys from `start` to `end`; false where the layout contradicts itself. Loops are compiled
+    /// for the usual layouts.
+    fn slices<'s>(&'s self, (start, end): (usize, usize), out: &mut Vec<&'s [u8]>) -> bool {
+        match self {
+            Cells::Short { ends, bytes } => all_between(bytes, &ends[start..=end], out),
+            Cells::Long { ends, bytes } => all_between(bytes, &ends[start..=end], out),
+            cells => (start..end).all(|i| cells.slice(i).map(|slice| out.push(slice)).is_some()),
+        }
+    }
+}
+
+/// The bytes between two ends.
+#[inline(always)]
+fn between<T: TryInto<usize>>(bytes: &[u8], start: T, end: T) -> Option<&[u8]> {
+    bytes.get(start.try_into().ok()?..end.try_into().ok()?)
+}
+
+#[inline]
+fn all_between<'a, T: TryInto<usize> + Copy>(
+    bytes: &'a [u8],
+    ends: &[T],
+    out: &mut Vec<&'a [u8]>,
+) -> bool {
+    let mut fine = true;
+    out.extend(ends.windows(2).map(|ends| {
+        let slice = between(bytes, ends[0], ends[1]);
+        fine &= slice.is_some();
+        slice.unwrap_or_default()
+    }));
+    fine
 }
 
 /// What a view shows: its length, then its bytes if these are at most twelve, else four of them, the buffer and the place.
@@ -124,13 +147,17 @@ impl<'a> Piece<'a> {
         }
         let mut slices: Vec<&[u8]> = Vec::with_capacity(many.min(end - start));
         for first in (start..end).step_by(many) {
+            let last = end.min(first + many);
             slices.clear();
-            for i in first..end.min(first + many) {
-                slices.push(if self.is_valid(i) {
-                    self.cells.slice(i).ok_or_else(broken)?
-                } else {
-                    &[]
-                });
+            if self.valid.is_none() {
+                if !self.cells.slices((first, last), &mut slices) {
+                    return Err(broken());
+                }
+            } else {
+                for i in first..last {
+                    let slice = if self.is_valid(i) { self.cells.slice(i) } else { Some(&[][..]) };
+                    slices.push(slice.ok_or_else(broken)?);
+                }
             }
             f(first, Chunk::Slices(&slices))?;
         }
