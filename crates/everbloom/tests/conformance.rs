@@ -586,7 +586,8 @@ fn memory_in_place_of_a_rate_or_of_items() {
                 Ok(filter) => {
                     let cells = filter.memory().cells;
                     assert!(cells <= room, "{what}: {cells} bits in room for {room}, {goal:?}");
-                    assert!(cells > 0);
+                    // A store with room for all its keys has them beside its cells.
+                    assert!(filter.memory().total() > 0, "{what}: {goal:?}");
                 }
                 Err(e) => assert_eq!(e.kind(), Kind::BadParameter, "{what}: {e}"),
             }

@@ -125,8 +125,8 @@ mod tests {
     fn s35_crowded_members_fill_a_part_of_the_bits() {
         let filled =
             |part: f64, throws: f64| (part * (1.0 - (-throws / part).exp())).round() as u64;
-        for (part, throws) in [(1000.0, 500.0), (1000.0, 2000.0), (50_000.0, 30_000.0)] {
-            let want = 1.0 - (-throws / part as f64).exp();
+        for (part, throws) in [(1000.0f64, 500.0f64), (1000.0, 2000.0), (50_000.0, 30_000.0)] {
+            let want = 1.0 - (-throws / part).exp();
             let got = crowding(throws, filled(part, throws), 100_000);
             assert!((got - want).abs() < 0.01, "{part} {throws}: {got} {want}");
         }
