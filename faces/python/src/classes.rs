@@ -389,3 +389,11 @@ everyday! {
         Bloomier = "bloomier",
     }
 }
+
+impl Filter {
+    /// A filter like this one in all but its content.
+    pub fn twin(&self, py: Python<'_>, filter: Box<dyn everbloom::Filter>) -> PyResult<Py<PyAny>> {
+        let hash_func = self.hash_func.as_ref().map(|function| function.clone_ref(py));
+        wrap(py, Self::new(filter, self.goal(), hash_func))
+    }
+}

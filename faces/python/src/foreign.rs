@@ -12,11 +12,11 @@ use crate::answers;
 use crate::catalog::object;
 use crate::classes::wrap;
 use crate::columns::{Answers, Given, Nulls, is_null, null_refused};
+use crate::disk::write;
 use crate::errors::{bad_argument, bad_type, raise};
 use crate::filter::Filter;
 use crate::held::Chunk;
 use crate::keys::{key, type_name};
-use crate::open::write;
 
 /// A filter that other software wrote, as it is: its keys are hashed as that software does.
 ///

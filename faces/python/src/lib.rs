@@ -1,9 +1,11 @@
 //! Everbloom for Python: one class over every variant of the list, arrays in and arrays out.
 
+mod able;
 mod answers;
 mod catalog;
 mod classes;
 mod columns;
+mod disk;
 mod errors;
 mod filter;
 mod foreign;

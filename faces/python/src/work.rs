@@ -132,7 +132,7 @@ pub fn each(
 
 /// The counts of every row.
 pub fn counts(held: &Held, pieces: &[Piece<'_>]) -> PyResult<Vec<Option<Counted>>> {
-    let count = crate::methods::counting(held.filter()).map_err(raise)?;
+    let count = crate::able::counting(held.filter()).map_err(raise)?;
     let mut counts = Vec::new();
     each(pieces, |key| {
         counts.push(key.map(|key| count.count(key)));
@@ -143,7 +143,7 @@ pub fn counts(held: &Held, pieces: &[Piece<'_>]) -> PyResult<Vec<Option<Counted>
 
 /// The values of every row.
 pub fn values(held: &Held, pieces: &[Piece<'_>]) -> PyResult<Vec<Option<Vec<u8>>>> {
-    let lookup = crate::methods::lookup(held.filter()).map_err(raise)?;
+    let lookup = crate::able::lookup(held.filter()).map_err(raise)?;
     let mut values = Vec::new();
     each(pieces, |key| {
         values.push(key.and_then(|key| lookup.get(key)));

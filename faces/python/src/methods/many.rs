@@ -4,7 +4,7 @@ use everbloom::{Record, Seen};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyList};
 
-use super::{counting, lookup};
+use crate::able::{counting, lookup};
 use crate::answers;
 use crate::columns::{Answers, Column, Given, Nulls, Piece, is_null, null_refused};
 use crate::errors::raise;
@@ -163,7 +163,7 @@ impl Filter {
             Ok(())
         })?;
         self.write_long(keys.py(), move |held| {
-            let remove = super::removing(held.filter_mut()).map_err(raise)?;
+            let remove = crate::able::removing(held.filter_mut()).map_err(raise)?;
             rows.iter().try_for_each(|(row, key)| {
                 remove.remove(Record::key(key)).map_err(|e| refused(*row, e))
             })
