@@ -170,16 +170,15 @@ impl Pages {
     }
 
     fn open_at(folder: &Path, room: usize, purpose: Purpose) -> Result<(Self, Manifest)> {
-        let mut lock = match purpose {
+        let manifest = || fs::read(folder.join(MANIFEST));
+        // A folder of somebody else gets no lock file. The manifest may change until there is a lock.
+        Layout::parse(&manifest()?)?;
+        let lock = match purpose {
             Purpose::Read => None,
             Purpose::Write(wait) => Some(Lock::beside(&folder.join(LOCK), wait)?),
         };
-        let bytes = fs::read(folder.join(MANIFEST))?;
+        let bytes = manifest()?;
         let layout = Layout::parse(&bytes)?;
-        if let Some(lock) = &mut lock {
-            // What cannot be removed takes space and does no other harm.
-            let _ = begun::clear(folder, lock, |number| number != layout.number);
-        }
         let path = folder.join(page_file(layout.number));
         let file = InPlace::open(&path)?;
         let page = 8 * layout.words as u64;
@@ -207,6 +206,11 @@ impl Pages {
         let used: HashSet<u64> = used.into_iter().collect();
         // Slots that no page is in, such as those of a commit that never came; the last ones are reused first.
         inner.free = (0..inner.slots).filter(|slot| !used.contains(slot)).rev().collect();
+        if let Some(lock) = &mut inner.lock {
+            // Not before the pages that the manifest names are there. What cannot be removed takes space and does no other
+            // harm.
+            let _ = begun::clear(folder, lock, |number| number != layout.number);
+        }
         let pages = Self {
             folder: folder.to_owned(),
             number: layout.number,
