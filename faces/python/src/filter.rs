@@ -190,12 +190,6 @@ impl Filter {
         }
     }
 
-    /// A filter like this one in all but its content.
-    pub fn twin(&self, py: Python<'_>, filter: Box<dyn AnyFilter>) -> PyResult<Py<PyAny>> {
-        let hash_func = self.hash_func.as_ref().map(|function| function.clone_ref(py));
-        crate::classes::wrap(py, Self::new(filter, self.goal(), hash_func))
-    }
-
     /// A copy of what is inside.
     pub fn copied(&self, py: Python<'_>) -> PyResult<Box<dyn AnyFilter>> {
         self.read_long(py, |held| held.filter().boxed_clone())

@@ -9,7 +9,7 @@ use everbloom::{Access, Error, Limits, Opener};
 use everbloom_formats::{Format, Hints};
 use pyo3::prelude::*;
 
-use crate::errors::{bad_argument, calm, raise};
+use crate::errors::{bad_argument, calm};
 use crate::filter::{Filter, told};
 use crate::foreign::Foreign;
 use crate::{classes, goal};
@@ -105,9 +105,4 @@ fn ours(path: &Path) -> bool {
     let mut start = [0; MAGIC.len()];
     let mut read = || fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
     !meta.is_file() || read().is_err() || start == MAGIC
-}
-
-/// Writes a file.
-pub fn write(path: &Path, bytes: &[u8]) -> PyResult<()> {
-    fs::write(path, bytes).map_err(|e| raise(Error::from(e).context(path.display())))
 }

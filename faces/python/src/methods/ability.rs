@@ -1,50 +1,17 @@
 //! What only some variants can do: removing, counting, values, ageing, merging, listing.
 
-use everbloom::internals::filter::{
-    Age, Assign, Count, Estimate, Fold, Intersect, List, Lookup, Merge, Reconcile, Remove,
-};
-use everbloom::{Ability, Answer, Filter as AnyFilter, Record, Result};
+use everbloom::{Ability, Answer, Record};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 
+use crate::abilities::{
+    ageing, assigning, counting, estimating, folding, intersecting, listing, lookup, merging,
+    reconciling, removing,
+};
 use crate::answers::{Said, number};
 use crate::errors::{raise, unable};
 use crate::filter::{Filter, told};
 use crate::rows::OwnValue;
-
-/// `abilities! { removing(mut as_remove) -> Remove, … }`: the ability of a filter, or the error that names others that
-/// have it.
-macro_rules! abilities {
-    ($($name:ident(mut $method:ident) -> $trait:ident if $ability:ident;)+) => {$(
-        pub fn $name(filter: &mut dyn AnyFilter) -> Result<&mut dyn $trait> {
-            let (facts, form) = (filter.facts(), filter.head().form);
-            filter.$method().ok_or_else(|| unable(facts, form, Ability::$ability))
-        }
-    )+};
-    ($($name:ident($method:ident) -> $trait:ident if $ability:ident;)+) => {$(
-        pub fn $name(filter: &dyn AnyFilter) -> Result<&dyn $trait> {
-            let (facts, form) = (filter.facts(), filter.head().form);
-            filter.$method().ok_or_else(|| unable(facts, form, Ability::$ability))
-        }
-    )+};
-}
-
-abilities! {
-    removing(mut as_remove) -> Remove if Remove;
-    assigning(mut as_assign) -> Assign if Lookup;
-    ageing(mut as_age) -> Age if Age;
-    merging(mut as_merge) -> Merge if Merge;
-    intersecting(mut as_intersect) -> Intersect if Intersect;
-}
-
-abilities! {
-    counting(as_count) -> Count if Count;
-    lookup(as_lookup) -> Lookup if Lookup;
-    folding(as_fold) -> Fold if Fold;
-    estimating(as_estimate) -> Estimate if Estimate;
-    listing(as_list) -> List if List;
-    reconciling(as_reconcile) -> Reconcile if Reconcile;
-}
 
 #[pymethods]
 impl Filter {

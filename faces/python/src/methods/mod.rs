@@ -6,5 +6,4 @@ mod many;
 mod operators;
 mod store;
 
-pub use ability::{counting, lookup, merging, removing};
 pub use store::restore;
