@@ -86,7 +86,7 @@ pub fn formats(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 
 /// The variants for a goal, ranked: what ``everbloom.plan`` makes its objects of.
 #[pyfunction]
-#[pyo3(name = "_plan")]
+#[pyo3(name = "rank")]
 #[pyo3(signature = (expected_items, false_positive_rate, memory, needs, kind, settings))]
 pub fn plan<'py>(
     py: Python<'py>,

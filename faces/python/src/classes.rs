@@ -154,6 +154,14 @@ fn pieces(kept: &Kept) -> PyResult<Pieces<'_>> {
     })
 }
 
+impl Filter {
+    /// A filter like this one in all but its content.
+    pub fn twin(&self, py: Python<'_>, filter: Box<dyn everbloom::Filter>) -> PyResult<Py<PyAny>> {
+        let hash_func = self.hash_func.as_ref().map(|function| function.clone_ref(py));
+        wrap(py, Self::new(filter, self.goal(), hash_func))
+    }
+}
+
 /// A filter as an object of its class, which must be the one asked for.
 pub fn checked(cls: &Bound<'_, PyType>, object: Py<PyAny>) -> PyResult<Py<PyAny>> {
     let py = cls.py();
@@ -182,6 +190,7 @@ macro_rules! everyday {
                 #[new]
                 #[pyo3(signature = (expected_items=None, false_positive_rate=None, hash_func=None, *, memory=None,
                                     seed=None, key=None, **settings))]
+                #[allow(clippy::too_many_arguments)]
                 fn new(
                     expected_items: Option<&Bound<'_, PyAny>>,
                     false_positive_rate: Option<f64>,
@@ -207,6 +216,7 @@ macro_rules! everyday {
                 #[new]
                 #[pyo3(signature = (records, false_positive_rate=None, hash_func=None, *, memory=None, seed=None,
                                     key=None, nulls=None, **settings))]
+                #[allow(clippy::too_many_arguments)]
                 fn new(
                     records: &Bound<'_, PyAny>,
                     false_positive_rate: Option<f64>,
@@ -387,13 +397,5 @@ everyday! {
         /// >>> colors.get("plum")
         /// b'blue'
         Bloomier = "bloomier",
-    }
-}
-
-impl Filter {
-    /// A filter like this one in all but its content.
-    pub fn twin(&self, py: Python<'_>, filter: Box<dyn everbloom::Filter>) -> PyResult<Py<PyAny>> {
-        let hash_func = self.hash_func.as_ref().map(|function| function.clone_ref(py));
-        wrap(py, Self::new(filter, self.goal(), hash_func))
     }
 }

@@ -1,8 +1,10 @@
 //! Filters of other software.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
+use everbloom::Error;
 use everbloom_cli::internals::json;
 use everbloom_formats::{Foreign as Inner, Format, Key as ForeignKey, KeyAs, Part};
 use pyo3::prelude::*;
@@ -12,7 +14,6 @@ use crate::answers;
 use crate::catalog::object;
 use crate::classes::wrap;
 use crate::columns::{Answers, Given, Nulls, is_null, null_refused};
-use crate::disk::write;
 use crate::errors::{bad_argument, bad_type, raise};
 use crate::filter::Filter;
 use crate::held::Chunk;
@@ -347,4 +348,9 @@ pub fn create_foreign(
     let format = Format::named(format).map_err(raise)?;
     let filter = format.create(expected_items, false_positive_rate).map_err(raise)?;
     Foreign::of(vec![filter.into()], None, None, keys_as)
+}
+
+/// Writes a file.
+pub fn write(path: &Path, bytes: &[u8]) -> PyResult<()> {
+    fs::write(path, bytes).map_err(|e| raise(Error::from(e).context(path.display())))
 }

@@ -2,14 +2,10 @@
 
 use std::any::Any;
 
-use everbloom::catalog::Build;
-use everbloom::prelude::Insert;
 use everbloom::raw::Digest;
-use everbloom::{
-    Ability, BlockedBloom, Bloom, Error, Filter, Kind, Record, Result, Seen, SplitBlock, Verdict,
-};
+use everbloom::{BlockedBloom, Bloom, Error, Filter, Record, Result, Seen, SplitBlock, Verdict};
 
-use crate::errors::unable;
+use crate::abilities::insert;
 use crate::keys::Key;
 
 /// Keys that are worked on at once: their digests stay in the L1 cache.
@@ -172,20 +168,6 @@ impl Held {
     pub fn insert_record(&mut self, record: Record<'_>) -> Result<Seen> {
         insert(self.filter_mut())?.insert(record)
     }
-}
-
-/// The ability to take keys, or the error that names filters that have it.
-pub fn insert(filter: &mut dyn Filter) -> Result<&mut dyn Insert> {
-    let (facts, form) = (filter.facts(), filter.head().form);
-    filter.as_insert().ok_or_else(|| {
-        let error = unable(facts, form, Ability::Insert);
-        if facts.build == Build::Collected {
-            let message =
-                format!("{error}. A {} filter is built once, from all its keys", facts.slug);
-            return Error::new(Kind::Unsupported, message);
-        }
-        error
-    })
 }
 
 #[inline]

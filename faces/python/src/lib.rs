@@ -1,11 +1,10 @@
 //! Everbloom for Python: one class over every variant of the list, arrays in and arrays out.
 
-mod able;
+mod abilities;
 mod answers;
 mod catalog;
 mod classes;
 mod columns;
-mod disk;
 mod errors;
 mod filter;
 mod foreign;
@@ -24,7 +23,7 @@ use pyo3::prelude::*;
 
 /// Runs the command `everbloom` with these arguments; its exit code.
 #[pyfunction]
-fn _command(py: Python<'_>, typed: Vec<OsString>) -> PyResult<u8> {
+fn run_command(py: Python<'_>, typed: Vec<OsString>) -> PyResult<u8> {
     py.detach(|| errors::calm(|| everbloom_cli::run(typed)))
 }
 
@@ -33,7 +32,7 @@ mod _everbloom {
     use super::*;
 
     #[pymodule_export]
-    use super::_command;
+    use super::run_command;
     #[pymodule_export]
     use crate::answers::{Column, Said};
     #[pymodule_export]

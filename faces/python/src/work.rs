@@ -4,9 +4,10 @@ use everbloom::raw::Digest;
 use everbloom::{Counted, Error, Filter as AnyFilter};
 use pyo3::PyResult;
 
+use crate::abilities::{counting, insert, lookup};
 use crate::columns::Piece;
 use crate::errors::{internal, raise};
-use crate::held::{CHUNK, Held, insert, inserted};
+use crate::held::{CHUNK, Held, inserted};
 use crate::rows::cores;
 
 /// Keys that are worth a thread.
@@ -132,7 +133,7 @@ pub fn each(
 
 /// The counts of every row.
 pub fn counts(held: &Held, pieces: &[Piece<'_>]) -> PyResult<Vec<Option<Counted>>> {
-    let count = crate::able::counting(held.filter()).map_err(raise)?;
+    let count = counting(held.filter()).map_err(raise)?;
     let mut counts = Vec::new();
     each(pieces, |key| {
         counts.push(key.map(|key| count.count(key)));
@@ -143,7 +144,7 @@ pub fn counts(held: &Held, pieces: &[Piece<'_>]) -> PyResult<Vec<Option<Counted>
 
 /// The values of every row.
 pub fn values(held: &Held, pieces: &[Piece<'_>]) -> PyResult<Vec<Option<Vec<u8>>>> {
-    let lookup = crate::able::lookup(held.filter()).map_err(raise)?;
+    let lookup = lookup(held.filter()).map_err(raise)?;
     let mut values = Vec::new();
     each(pieces, |key| {
         values.push(key.and_then(|key| lookup.get(key)));

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ._errors import made
-from ._everbloom import Filter, _plan, build, create
+from ._everbloom import Filter, build, create, rank
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Candidate:
     """Its bits as a multiple of the lower bound."""
     built_once: bool
     """Whether it is built from all its keys at once."""
-    goal: dict[str, Any] = field(default_factory=dict, repr=False)
+    goal: dict[str, Any] = field(default_factory=dict[str, Any], repr=False)
     """The arguments that make it."""
 
     def create(self) -> Filter:
@@ -107,10 +107,10 @@ def plan(
     """
     if isinstance(needs, str):
         needs = [needs]
-    rows, sized_when_built, refused = _plan(
+    rows, sized_when_built, refused = rank(
         expected_items, false_positive_rate, memory, list(needs), kind, settings or None
     )
-    candidates = []
+    candidates: list[Candidate] = []
     for row in rows:
         goal: dict[str, Any] = {**settings, "form": row["form"], "expected_items": row["items"]}
         # Memory is what the number of items was found by, unless that was given too.

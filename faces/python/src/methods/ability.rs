@@ -4,7 +4,7 @@ use everbloom::{Ability, Answer, Record};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 
-use crate::able::{
+use crate::abilities::{
     ageing, assigning, counting, estimating, folding, intersecting, listing, lookup, merging,
     reconciling, removing,
 };

@@ -4,7 +4,7 @@ use everbloom::{Record, Seen};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyList};
 
-use crate::able::{counting, lookup};
+use crate::abilities::{counting, insert, lookup, removing};
 use crate::answers;
 use crate::columns::{Answers, Column, Given, Nulls, Piece, is_null, null_refused};
 use crate::errors::raise;
@@ -163,7 +163,7 @@ impl Filter {
             Ok(())
         })?;
         self.write_long(keys.py(), move |held| {
-            let remove = crate::able::removing(held.filter_mut()).map_err(raise)?;
+            let remove = removing(held.filter_mut()).map_err(raise)?;
             rows.iter().try_for_each(|(row, key)| {
                 remove.remove(Record::key(key)).map_err(|e| refused(*row, e))
             })
@@ -173,7 +173,7 @@ impl Filter {
 
 /// Inserts records; what each of them found.
 fn inserted(held: &mut Held, rows: &[(Vec<u8>, Option<OwnValue>)]) -> PyResult<Vec<Seen>> {
-    let insert = crate::held::insert(held.filter_mut()).map_err(raise)?;
+    let insert = insert(held.filter_mut()).map_err(raise)?;
     let one = |(row, (key, value)): (usize, &(Vec<u8>, Option<OwnValue>))| {
         let record = Record::key(key).with(value.as_ref().map(OwnValue::borrow));
         insert.insert(record).map_err(|e| refused(row, e))

@@ -5,7 +5,7 @@ use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-use crate::able::merging;
+use crate::abilities::merging;
 use crate::errors::unsupported;
 use crate::filter::{Filter, told};
 use crate::held::Held;

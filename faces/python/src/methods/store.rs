@@ -11,7 +11,7 @@ use pyo3::types::{PyBytes, PyDict, PyFrozenSet, PyType};
 use crate::catalog::{object, rates};
 use crate::errors::raise;
 use crate::filter::{Filter, told};
-use crate::{classes, disk, goal, open, picture};
+use crate::{classes, foreign, goal, open, picture};
 
 #[pymethods]
 impl Filter {
@@ -73,7 +73,7 @@ impl Filter {
     fn export(&self, py: Python<'_>, format: &str, path: PathBuf) -> PyResult<()> {
         let format = Format::named(format).map_err(raise)?;
         let bytes = told(self.read_long(py, |held| format.adopt(held.filter())?.write()))?;
-        disk::write(&path, &bytes)
+        foreign::write(&path, &bytes)
     }
 
     /// What the filter is, in the words of ``everbloom info --json``.

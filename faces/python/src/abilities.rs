@@ -1,9 +1,10 @@
-//! The abilities of a filter, each by a function, or the error that names the variants that have it.
+//! What a filter can do, or the error that names filters that can.
 
+use everbloom::catalog::Build;
 use everbloom::internals::filter::{
-    Age, Assign, Count, Estimate, Fold, Intersect, List, Lookup, Merge, Reconcile, Remove,
+    Age, Assign, Count, Estimate, Fold, Insert, Intersect, List, Lookup, Merge, Reconcile, Remove,
 };
-use everbloom::{Ability, Filter as AnyFilter, Result};
+use everbloom::{Ability, Error, Filter as AnyFilter, Kind, Result};
 
 use crate::errors::unable;
 
@@ -39,4 +40,18 @@ abilities! {
     estimating(as_estimate) -> Estimate if Estimate;
     listing(as_list) -> List if List;
     reconciling(as_reconcile) -> Reconcile if Reconcile;
+}
+
+/// The ability to take keys, or the error that names filters that have it.
+pub fn insert(filter: &mut dyn AnyFilter) -> Result<&mut dyn Insert> {
+    let (facts, form) = (filter.facts(), filter.head().form);
+    filter.as_insert().ok_or_else(|| {
+        let error = unable(facts, form, Ability::Insert);
+        if facts.build == Build::Collected {
+            let message =
+                format!("{error}. A {} filter is built once, from all its keys", facts.slug);
+            return Error::new(Kind::Unsupported, message);
+        }
+        error
+    })
 }
