@@ -184,7 +184,7 @@ impl dyn Filter {
         self.head().items
     }
 
-    /// The number of different keys, where the cells show that it is well below [`len`](Self::len): some were inserted more
+    /// The number of different keys, where the cells show that it is well below `len`: some were inserted more
     /// than once.
     pub fn fewer_keys(&self) -> Option<f64> {
         let different = self.as_estimate()?.cardinality()?;
