@@ -87,7 +87,7 @@ const TABLE: Table = Table {
         Row::new("Space-code BF", ("space-code", ""), "YNNNNNN"),
         Row::new("ICBF", ("invertible-counting", ""), "YNYNNIN"),
         Row::new("BloomStore", ("bloom-store", ""), "NYIYNiN"),
-        Row::new("IBLT", ("iblt", ""), "YIYNNIN"),
+        Row::new("IBLT", ("iblt", ""), "iIYNNIN"),
         Row::new("Multi-class BF", ("multi-class", "standard"), "NNNNNNN"),
         Row::new("Optihash", ("optihash", "standard"), "NNNNNNN"),
         Row::new("FPF-MBF", ("multistage", "standard"), "NNNNNYN"),
@@ -210,7 +210,7 @@ fn run(lab: &Lab) -> Result<Report> {
              (kBF, Variable-length, Dynamic, DBA, Par-BF, BloomStore, Locality-sensitive, MLBF, Double buffering, \
              Forest, Split, Complement, Yes-no, Matrix), where the slices are this library's own choice (IBF, IBLT, ICBF, \
              Bloomier), and where a row of cells shows as its first one (Ribbon). Counting: where counters \
-             serve removal and no count is told (kBF, Variable-length), or come with the answer though the table says \
+             serve removal and no count is told (kBF, Variable-length), where a pair is in the table once (IBLT), or come with the answer though the table says \
              no (DBA, Temporal CBF). Scalability of Dynamic: the rate grows with the number of its filters; of Parallel \
              BF: the exact form keeps its keys. BloomStore removes by its log; an IBLT's values may be groups; a Temporal \
              CBF forgets by ticks only; Shifting counts and groups in forms of their own, removal from Variable-length \
