@@ -387,7 +387,7 @@ fn stores_are_read_while_they_are_changed() {
 }
 
 /// The system would kill a process that writes more than it may: it stops before, and leaves nothing behind.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(everbloom_portable)))]
 #[test]
 fn what_would_be_too_long_is_refused() {
     const LIMITED: &str = "EVERBLOOM_TEST_LIMITED";
